@@ -26,11 +26,12 @@ NO_FLOAT    := test_alias test_pool test_threads test_tape
 FLOAT_TESTS := $(if $(SKIP_FLOAT),,$(filter-out $(NO_FLOAT),$(TESTS)))
 # `make test-isa` and `make sanitize` leave these in float to ALL=1, so as to end soon; `make test`
 # runs in float only what BRIEF_FLOAT names.
-BRIEF_FLOAT := test_products test_factors test_oracle test_densities test_gradient test_compact
+BRIEF_FLOAT := test_products test_factors test_oracle test_densities test_gradient test_compact \
+               test_uncertain
 SLOW_FLOAT  := test_arguments test_base_kernels test_deep test_deep_images test_forged_files \
                test_independent test_lbfgs test_likelihoods test_members test_members_steps \
-               test_mixing test_model test_optim test_patches test_predict test_recovery test_rows \
-               test_save_load test_start test_terms test_training
+               test_mixing test_model test_optim test_patches test_path test_predict test_recovery \
+               test_rows test_save_load test_start test_terms test_training
 # These do not look at an instruction set, or call for nothing that others do not; the tool only
 # chooses one.
 NO_ISA      := test_alias test_arguments test_config test_deep_images test_files test_forged_files \

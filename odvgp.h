@@ -65,7 +65,10 @@ CONTENTS   (search for a tag with its arrows)
 	  >>likelihoods	expected log density
 	  >>predictor	the frozen model
 	  >>gradient	derivatives of predictions
+	  >>uncertain	moments at a Gaussian input
+	  >>path		one function from the posterior
 	  >>server		blocks and files; prediction needs nothing below
+	  >>online		learning row by row in a predictor's block
 	  >>rows		compact blocks and their predictions, for controllers
 	  >>model		types of training
 	  >>params		the parameter vector
@@ -98,7 +101,7 @@ CONTENTS   (search for a tag with its arrows)
 	and the last of what it writes: mean, var [F,n], cov [F,n,n] or [F,F,n], samples [count,F,n].
 	Calls that train and have no n take all data, X [N,D] and Y [N,T].
   Calls. Arguments stand in this order; >>api_low keeps that of the BLAS.
-	model, server, pool, blas, copy		what is made or used
+	model, server, online, pool, blas, copy	what is made or used
 	config, path, name					what it is made from; which part is meant
 	X, Y, file							data; a model file in memory
 	n, D								rows, columns
@@ -168,7 +171,7 @@ CONTENTS   (search for a tag with its arrows)
 									header (one precision per file)
 	ODVGP_ASSERT(x)			assert	check for broken callers; ((void)0) removes it
 	ODVGP_NO_TRAINING		-		only serve models from blocks and files: leave out everything
-									after >>server. Includes ODVGP_NO_MALLOC; add ODVGP_NO_STDIO on
+									after >>online. Includes ODVGP_NO_MALLOC; add ODVGP_NO_STDIO on
 									bare metal
 	ODVGP_PREDICT_ONLY		-		only serve compact blocks (odvgp_compact), row by row:
 									odvgp_server_from_block, odvgp_predict, odvgp_predict_y of the
@@ -301,6 +304,10 @@ CONTENTS   (search for a tag with its arrows)
 				Computer Science 1985
 	[ULAPANE]	Ulapane et al.: Hyper-Parameter Initialization for Squared Exponential Kernel-based
 				Gaussian Process Regression, ICIEA 2020
+	[PATHS]		Wilson et al.: Efficiently Sampling Functions from Gaussian Process Posteriors,
+				ICML 2020, arXiv:2002.09309
+	[PILCO]		Deisenroth, Rasmussen: PILCO: A Model-Based and Data-Efficient Approach to Policy
+				Search, ICML 2011
 	[LBFGS]		Nocedal, Wright: Numerical Optimization, 2nd edition 2006, algorithms 3.5, 3.6, 7.4
 	[PHILOX]	Salmon et al.: Parallel random numbers: as easy as 1, 2, 3, SC 2011; the mixer here
 				is smaller
@@ -828,6 +835,8 @@ typedef struct odvgp_allocator {
 #define odvgp_columns odvgpf_columns
 #define odvgp_draws odvgpf_draws
 #define odvgp_gradient odvgpf_gradient
+#define odvgp_moments odvgpf_moments
+#define odvgp_path odvgpf_path
 #define odvgp_pool odvgpf_pool
 #define odvgp_blas odvgpf_blas
 #define odvgp_config_defaults odvgpf_config_defaults
@@ -898,6 +907,21 @@ typedef struct odvgp_allocator {
 #define odvgp_compact_scratch odvgpf_compact_scratch
 #define odvgp_compact_gradient_scratch odvgpf_compact_gradient_scratch
 #define odvgp_compact odvgpf_compact
+#define odvgp_predict_moments odvgpf_predict_moments
+#define odvgp_predict_moments_scratch odvgpf_predict_moments_scratch
+#define odvgp_predict_sigma_points odvgpf_predict_sigma_points
+#define odvgp_predict_sigma_points_scratch odvgpf_predict_sigma_points_scratch
+#define odvgp_path_size odvgpf_path_size
+#define odvgp_path_start odvgpf_path_start
+#define odvgp_path_at odvgpf_path_at
+#define odvgp_online odvgpf_online
+#define odvgp_online_size odvgpf_online_size
+#define odvgp_online_scratch odvgpf_online_scratch
+#define odvgp_online_start odvgpf_online_start
+#define odvgp_online_update odvgpf_online_update
+#define odvgp_online_add odvgpf_online_add
+#define odvgp_online_drop odvgpf_online_drop
+#define odvgp_online_seal odvgpf_online_seal
 #define odvgp_sample_scratch odvgpf_sample_scratch
 #define odvgp_sample odvgpf_sample
 #define odvgp_save_size odvgpf_save_size
@@ -1683,6 +1707,54 @@ ODVGP_API odvgp_status odvgp_predict_y_gradient(const odvgp_server *server, cons
 		ptrdiff_t n, const odvgp_gradient *gradient, void *scratch, size_t scratch_bytes,
 		odvgp_info *info);
 
+/*	Moments of f(x) for an uncertain input x ~ N(m, S). What is NULL is not computed.
+		odvgp_predict_moments		[PILCO]: exact for sums and products of rbf, constant and linear
+									(at most two in a product), in double; that of odvgp_predict
+									where S is 0
+		odvgp_predict_sigma_points	any kernel, both precisions: the mean over 2 D predictions, at
+									m +- sqrt(D) times the columns of a root of S; exact where all
+									of it is cubic in x
+		m, S       [D], symmetric [D,D]; units of X. S may be singular, or 0
+		mean, cov  [F], [F,F] out; variances are never negative
+		input_cov  [D,F] out, Cov(x,f)
+		scratch    odvgp_predict_moments_scratch or odvgp_predict_sigma_points_scratch bytes
+	Returns	E_ARG (also: S is no covariance) | E_UNSUPPORTED (several layers; images; exact moments
+			of other kernels, which info.what names, of more than 64 terms multiplied out, or in
+			float)
+	Cost	exact O((M + Mg)^2 D) for each pair of terms and of independent outputs, and P M^3 */
+typedef struct odvgp_moments {
+	odvgp_real *mean, *cov, *input_cov;
+} odvgp_moments;
+ODVGP_API size_t odvgp_predict_moments_scratch(const odvgp_server *server, odvgp_info *info);
+ODVGP_API odvgp_status odvgp_predict_moments(const odvgp_server *server, const odvgp_real *m,
+		const odvgp_real *S, const odvgp_moments *moments, void *scratch, size_t scratch_bytes,
+		odvgp_info *info);
+ODVGP_API size_t odvgp_predict_sigma_points_scratch(const odvgp_server *server, odvgp_info *info);
+ODVGP_API odvgp_status odvgp_predict_sigma_points(const odvgp_server *server, const odvgp_real *m,
+		const odvgp_real *S, const odvgp_moments *moments, void *scratch, size_t scratch_bytes,
+		odvgp_info *info);
+
+/*	One function f drawn from the posterior, for rollouts: any inputs in any order see the same f
+	[PATHS]. Each path draws its own `features` frequencies for each term of the kernel, so mean and
+	covariance over paths are those of odvgp_predict_cov for any number; with more, a single f is
+	closer to Gaussian. Those of linear, and of polynomial where it has at most `features` products
+	of columns, are exact.
+		path      a function of seed; in block, of odvgp_path_size bytes, which must not move, nor
+				  must server's block
+		features  1..2^20, such as 500
+		x, f, df  [D]; [F] out or NULL; gradient [F,D] out or NULL
+	Returns	E_UNSUPPORTED (periodic, white, which info.what names; more than 64 terms multiplied out;
+			several layers; images)
+	Cost	for U independent kernels start O((U M + P) features D + P M^2), a value
+			O((U features + U M + P Mg) D)
+	Threads	one on a path at a time */
+typedef struct odvgp_path odvgp_path;
+ODVGP_API size_t odvgp_path_size(const odvgp_server *server, ptrdiff_t features, odvgp_info *info);
+ODVGP_API odvgp_status odvgp_path_start(const odvgp_server *server, odvgp_path **path,
+		uint64_t seed, ptrdiff_t features, void *block, size_t block_bytes, odvgp_info *info);
+ODVGP_API odvgp_status odvgp_path_at(odvgp_path *path, const odvgp_real *x, odvgp_real *f,
+		odvgp_real *df, odvgp_info *info);
+
 /*	log p(y|data) of each row of targets Y [n,T]: logp [n], summed over outputs, for y in its own
 	units. Y has the columns of training, none missing; weights do not count. An output's log p is
 	right to 1e-8 (1 + |log p|), in float to 1e-4 plus what rounding of its inputs causes; SOFTMAX's
@@ -1720,6 +1792,75 @@ ODVGP_API size_t odvgp_compact_gradient_scratch(const odvgp_server *server, odvg
 ODVGP_API odvgp_status odvgp_compact(
 		const odvgp_server *server, void *block, size_t block_bytes, odvgp_info *info);
 #endif
+
+/* --- learning online --- */
+
+/*	A predictor whose q(u) learns new rows, in the caller's memory and without the code for training.
+	Hyperparameters and a_gamma stay. With the Gaussian likelihood q is what odvgp_fit_q would make
+	of all rows (SOLVE-GP's also with the correlation of its blocks); with others each row is a
+	natural step of length 1 from the q before it. Any call may use &online.server between updates:
+	there is no inverse to compute first. */
+typedef struct odvgp_online {
+	odvgp_server server;
+	/* Above 0: before odvgp_online_update learns a row, x becomes an inducing input if the others
+	   leave more than this part of k(x,x) unexplained; then, while they are more than `keep`, that
+	   of least loss is dropped. odvgp_online_start sets 0 and M. */
+	odvgp_real novelty;
+	ptrdiff_t keep;
+	double loss; /* of all points dropped so far */
+	/* Counts: points added; rows learned; rows with a negative weight, which moved the mean of some
+	   function but not its variance; rows of which rounding lost more than half. With lambda < 1
+	   float holds any number of rows. With 1, at 12 points, its mean was within 0.01 standard
+	   deviations of double's for 30,000 rows, the standard deviation within 1 % for 10^6; the first
+	   rows were lost after some 5 10^6. */
+	uint64_t added, rows, negative, lost;
+	/* private */
+	ptrdiff_t most, turn;
+	odvgp_real jitter, *z, *m, *c;
+} odvgp_online;
+
+/*	Begin with the q of a server, whose block is not needed afterwards.
+		most	largest number of inducing points, >= M; only if > M new ones have room
+		block	odvgp_online_size bytes; must not move
+		scratch	odvgp_online_scratch bytes, here and below; enough for odvgp_predict of one row
+	Returns	E_UNSUPPORTED: several layers, mixed functions, variances INVERSE and DIAGONAL | E_NAN: q
+			is singular
+	Cost	O(P M^3) once */
+ODVGP_API size_t odvgp_online_size(const odvgp_server *server, ptrdiff_t most, odvgp_info *info);
+ODVGP_API size_t odvgp_online_scratch(const odvgp_server *server, ptrdiff_t most, odvgp_info *info);
+ODVGP_API odvgp_status odvgp_online_start(odvgp_online *online, const odvgp_server *server,
+		ptrdiff_t most, void *block, size_t block_bytes, void *scratch, size_t scratch_bytes,
+		odvgp_info *info);
+
+/*	Learn rows, one after the other.
+		X, Y	[n >= 0,D], [n, columns of training], original units; NaN in Y: a missing target
+		lambda	in (0, 1]: earlier rows count lambda times as much after each row, and q(u) returns
+				to its prior (with ORTH's part of a_gamma) where they are all; 1: nothing is forgotten
+	Returns	E_NAN: a row or its derivatives are not finite; if X and Y are, those before it have been
+			learned
+	Cost	a row takes (M + Mg) D + (1 + 6 P) M^2 / 2 multiplications, unless the likelihood is the
+			Gaussian P M^2 / 2 more, if lambda < 1 some P M^2 (1 + M (1 - lambda)) more. Plain C in
+			float, 64 points, D = 6: 77,000 instructions of a Cortex-A7, up to 127,000 with lambda
+			0.999; 71,000 for odvgp_predict_gradient; 43 KB of block and scratch */
+ODVGP_API odvgp_status odvgp_online_update(odvgp_online *online, const odvgp_real *X,
+		const odvgp_real *Y, ptrdiff_t n, odvgp_real lambda, void *scratch, size_t scratch_bytes,
+		odvgp_info *info);
+
+/*	Change inducing inputs, other than those of images and independent functions.
+		add		X [D], original units, becomes the last one; predictions stay the same
+		drop	number k goes; -1: that of least loss, without the newest keep / 2. q of the others
+				stays, f given them has its prior again. loss, out or NULL: KL(q before || q after)
+	To move a point, add one and drop one. Then predictions need scratch for the new number.
+	Returns	E_SIZE: there are `most`, or one | E_NOT_PD: the others determine f(x)
+	Cost	O(P M^2), with -1 O(P M^3) */
+ODVGP_API odvgp_status odvgp_online_add(odvgp_online *online, const odvgp_real *X, void *scratch,
+		size_t scratch_bytes, odvgp_info *info);
+ODVGP_API odvgp_status odvgp_online_drop(odvgp_online *online, ptrdiff_t k, double *loss,
+		void *scratch, size_t scratch_bytes, odvgp_info *info);
+
+/*	Write the checksum of the predictor at online.server.block. The bytes returned can be stored, and
+	opened by odvgp_server_from_block, until the next update. */
+ODVGP_API size_t odvgp_online_seal(odvgp_online *online, odvgp_info *info);
 
 #ifndef ODVGP_NO_TRAINING
 /* --- files and threads --- */
@@ -2641,7 +2782,8 @@ enum {
 	GP__STREAM_SOFTMAX,
 	GP__STREAM_WARM,
 	GP__STREAM_PATCHES,
-	GP__STREAM_HIDDEN
+	GP__STREAM_HIDDEN,
+	GP__STREAM_PATH
 };
 
 static uint64_t gp__mix(uint64_t x)
@@ -2762,8 +2904,15 @@ enum { GP__NO_INPUT, GP__DISTANCE, GP__CIRCLE, GP__INNER_PRODUCT };
 		OF_S                 S = q_sqrt q_sqrt^T: var = k - |A|^2 + |T|^2, T = q_sqrt^T A
 		OF_INVERSE           S = (Kb^-1 + B B^T)^-1: var = k - |T|^2, T = L_H^-1 B^T K(Zb,x), one
 							 L_H for each output
-		DIAGONAL_OF_INVERSE  the same; B is diagonal, and stored so */
-enum { GP__FACTOR_OF_S = 0, GP__FACTOR_OF_INVERSE = 1, GP__DIAGONAL_OF_INVERSE = 2, GP__FACTORS };
+		DIAGONAL_OF_INVERSE  the same; B is diagonal, and stored so
+		OF_PRECISION         S = (G G^T)^-1, G lower: as OF_S with T = G^-1 A (>>online) */
+enum {
+	GP__FACTOR_OF_S = 0,
+	GP__FACTOR_OF_INVERSE = 1,
+	GP__DIAGONAL_OF_INVERSE = 2,
+	GP__FACTOR_OF_PRECISION = 3,
+	GP__FACTORS
+};
 
 enum { GP__EXP, GP__EXPM1, GP__LOG, GP__LOG1P, GP__ERF, GP__ERFC, GP__LOGCDF, GP__VSQRT, GP__MAPS };
 
@@ -7841,6 +7990,12 @@ typedef struct {
 	gp__patches patches;
 } gp__predictor;
 
+/*	Whether all outputs share L, and S is that of L^-1 u. */
+static int gp__is_dense(const gp__predictor *p)
+{
+	return p->factor == GP__FACTOR_OF_S || p->factor == GP__FACTOR_OF_PRECISION;
+}
+
 /* --- the block: head, kernel, arrays --- */
 
 /*	Above 32 bits if M > 46340. */
@@ -7923,7 +8078,7 @@ typedef struct {
 	odvgp_real *beyond;       /* zeros, for the last chunk */
 	odvgp_real *alpha, *a_gamma;
 	odvgp_real *L; /* [M,M], or L_H [P,M,M] */
-	/* q_sqrt or its first block [P,M_factor,M_factor]; or B_sqrt [P,M,M], or its diagonal [P,M] */
+	/* q_sqrt or its first block [P,M_factor,M_factor]; or B_sqrt or G [P,M,M], or a diagonal [P,M] */
 	odvgp_real *factor;
 	odvgp_real *factor_v; /* second block of q_sqrt [P,M-M_factor,M-M_factor] */
 	odvgp_real *weights;  /* of patches */
@@ -7939,7 +8094,7 @@ static ptrdiff_t gp__view_layout(
 	ptrdiff_t U = p->units, P = p->P / U, M = p->M, Mg = p->M_gamma, Mr = p->M_factor, used = 0;
 	ptrdiff_t Dz = gp__patch_columns(&p->patches, p->D), Dx = gp__row_columns(&p->patches, p->D);
 	double total = 0;
-	int dense = p->factor == GP__FACTOR_OF_S, diagonal = p->factor == GP__DIAGONAL_OF_INVERSE;
+	int dense = gp__is_dense(p), diagonal = p->factor == GP__DIAGONAL_OF_INVERSE;
 	if ((double)P * ((double)M + (double)Mg) > (double)PTRDIFF_MAX / 64) return -1;
 #define GP__PIECE(field, rows, cols) \
 	total += (double)U * (double)(rows) * (double)(cols); \
@@ -7971,6 +8126,7 @@ static ptrdiff_t gp__view_layout(
 	GP__PIECE(y_mean, 1, p->T)
 	GP__PIECE(y_scale, 1, p->T)
 #undef GP__PIECE
+	if (p->no_alpha) v->alpha = NULL;
 	return used;
 }
 
@@ -8391,11 +8547,14 @@ static void gp__predict_by_factor(gp__prediction *t, ptrdiff_t n, ptrdiff_t q)
 	if (t->p->factor == GP__DIAGONAL_OF_INVERSE) {
 		GP__FOR(i, n)
 			GP__FOR(j, M) t->T[i * M + j] = t->v.factor[q * M + j] * t->A[i * M + j];
+	} else if (t->p->factor == GP__FACTOR_OF_PRECISION) {
+		gp__copy(t->T, t->A, n * M);
+		gp__predict_solve(t, n, t->v.factor + q * M * M, t->T);
 	} else {
 		gp__predict_product(t, n, Mr, t->v.factor + q * Mr * Mr, t->A, t->T);
 		if (Mv) gp__predict_product(t, n, Mv, t->v.factor_v + q * Mv * Mv, t->A + Mr, t->T + Mr);
 	}
-	if (t->p->factor != GP__FACTOR_OF_S) gp__predict_solve(t, n, t->v.L + q * M * M, t->T);
+	if (!gp__is_dense(t->p)) gp__predict_solve(t, n, t->v.L + q * M * M, t->T);
 }
 
 /*	k(x_i,x_j) of two images. */
@@ -8436,7 +8595,7 @@ static void gp__predict_features(gp__prediction *t, ptrdiff_t n)
 	ptrdiff_t M = t->p->M;
 	odvgp_real *prior = t->prior + t->first * t->ld;
 	GP__FOR(i, n) prior[i] = gp__predict_prior(t, i);
-	if (t->p->factor != GP__FACTOR_OF_S) return;
+	if (!gp__is_dense(t->p)) return;
 	gp__predict_solve(t, n, t->v.L, t->A);
 	GP__FOR(i, n)
 		t->square[i] = GP__MAX(0, prior[i] - t->blas.isa->dot(M, t->A + i * M, t->A + i * M));
@@ -8446,7 +8605,7 @@ static void gp__predict_features(gp__prediction *t, ptrdiff_t n)
 static void gp__predict_process_var(gp__prediction *t, ptrdiff_t n, ptrdiff_t q)
 {
 	ptrdiff_t M = t->p->M, at = t->first * t->ld;
-	int dense = t->p->factor == GP__FACTOR_OF_S;
+	int dense = gp__is_dense(t->p);
 	t->has_var = 1;
 	gp__predict_by_factor(t, n, q);
 	GP__FOR(i, n) {
@@ -8888,7 +9047,7 @@ static ptrdiff_t gp__predict_cov(
 		gp__prediction *t, const odvgp_real *X, ptrdiff_t n, odvgp_real *cov)
 {
 	ptrdiff_t M = t->p->M, all = t->p->P;
-	int dense = t->p->factor == GP__FACTOR_OF_S;
+	int dense = gp__is_dense(t->p);
 	n = gp__predict_inputs(t, X, n);
 	GP__FOR(p, all) { /* K - A A^T + T T^T, or K - T T^T */
 		odvgp_real *C = cov + p * n * n;
@@ -9150,7 +9309,7 @@ typedef struct {
 static gp__gradient_points gp__gradient_beta(const gp__prediction *t)
 {
 	gp__gradient_points z = {
-			t->p->M, t->v.beta, t->v.beta_centre, t->p->no_alpha ? NULL : t->v.alpha};
+			t->p->M, t->v.beta, t->v.beta_centre, t->v.alpha};
 	return z;
 }
 
@@ -9406,8 +9565,7 @@ static void gp__gradient_product(gp__prediction *t, ptrdiff_t n, ptrdiff_t m, co
 /*	Whether rounding has not made the variance's first part 0, where it has no derivative. */
 static int gp__gradient_has_prior(const gp__prediction *t, ptrdiff_t i, ptrdiff_t q)
 {
-	return t->p->factor == GP__FACTOR_OF_S ? t->square[i] > 0
-										  : t->var[(t->first + q) * t->ld + i] > 0;
+	return gp__is_dense(t->p) ? t->square[i] > 0 : t->var[(t->first + q) * t->ld + i] > 0;
 }
 
 /*	Rows of w for process q of the unit, whose T has just been computed. */
@@ -9415,13 +9573,16 @@ static void gp__gradient_weights(gp__gradient *g, ptrdiff_t n, ptrdiff_t q)
 {
 	gp__prediction *t = g->t;
 	ptrdiff_t M = t->p->M, Mr = t->p->M_factor, Mv = M - Mr;
-	int of_S = t->p->factor == GP__FACTOR_OF_S;
+	int of_S = gp__is_dense(t->p);
 	odvgp_real *W = g->w + q * t->ld * M;
 	if (!of_S) gp__gradient_solve(t, n, t->v.L + q * M * M, t->T);
 	if (t->p->factor == GP__DIAGONAL_OF_INVERSE)
 		GP__FOR(i, n)
 			GP__FOR(j, M) W[i * M + j] = t->v.factor[q * M + j] * t->T[i * M + j];
-	else gp__gradient_product(t, n, Mr, t->v.factor + q * Mr * Mr, t->T, W);
+	else if (t->p->factor == GP__FACTOR_OF_PRECISION) {
+		gp__copy(W, t->T, n * M);
+		gp__gradient_solve(t, n, t->v.factor + q * M * M, W);
+	} else gp__gradient_product(t, n, Mr, t->v.factor + q * Mr * Mr, t->T, W);
 	if (Mv) gp__gradient_product(t, n, Mv, t->v.factor_v + q * Mv * Mv, t->T + Mr, W + Mr);
 	GP__FOR(i, n) {
 		odvgp_real has_prior = (odvgp_real)gp__gradient_has_prior(t, i, q);
@@ -9679,6 +9840,938 @@ ODVGP_API odvgp_status odvgp_predict_y_gradient(const odvgp_server *s, const odv
 	return odvgp_predict_y(s, X, n, to->mean, to->var, scratch, scratch_bytes, info);
 }
 
+/* ---- >>uncertain   moments of f at a Gaussian input
+
+	x = m + y, y ~ N(0, S). Multiplied out, a kernel of rbf and linear is a sum of terms
+
+		k(x,z) = scale exp(-(y - d)^T T (y - d) / 2) prod_i a_i.x,	d = z - m, a_i = v z, diagonal T
+
+	With S = R R^T, b = T d and V = (S^-1 + T)^-1 = R (I + R^T T R)^-1 R^T, without S^-1 [PILCO],
+
+		E[k]      = e^l W,    l = log(scale) + (b^T V b - b^T d - log|I + S T|) / 2
+		E[y k]    = e^l (V b W + sum_i V a_i W_i)
+		Cov(k,k') = e^(l + l') ((e^h - 1) W'' + W'' - W W'),
+					h = (b''^T V'' b'' - b^T V b - b'^T V' b' - logs alike) / 2
+
+	W = E[prod_i a_i.x] under N(m + V b, V) by Isserlis' theorem, W_i without a_i; '' is the product
+	k k', with T + T', b + b' and all factors. At S = 0, h and W'' - W W' are 0. With the covariance
+	G of k(Zb,x) and its mean e, E[var] is E[k(x,x)] - tr(Q (G + e e^T)) for >>predictor's
+	var = k - k(x,Zb) Q k(Zb,x); by triangular solves, as the entries of Q are large and cancel.
+
+	Cost: n^2 D, n = M + Mg, for each pair of terms and units; P M^3 for the traces. */
+
+#define GP__MOST_TERMS 64
+
+/*	Bits of the base kernels in term i of the expression, multiplied out. Returns the number of
+	terms, at most MOST_TERMS + 1. */
+static ptrdiff_t gp__kernel_term(const gp__kernel *k, ptrdiff_t i, uint32_t *term)
+{
+	ptrdiff_t count[GP__MAX_NODES], at[GP__MAX_NODES];
+	for (uint32_t t = 0; t < k->nnode; t++) {
+		const uint32_t *node = k->node[t];
+		ptrdiff_t n = 1;
+		if (node[0] == GP__NODE_SUM) n = count[node[1]] + count[node[2]];
+		if (node[0] == GP__NODE_PRODUCT) n = count[node[1]] * count[node[2]];
+		count[t] = GP__MIN(n, GP__MOST_TERMS + 1);
+		at[t] = -1;
+	}
+	at[k->nnode - 1] = i;
+	*term = 0;
+	for (uint32_t t = k->nnode; t-- > 0;) {
+		uint32_t kind = k->node[t][0], a = k->node[t][1], b = k->node[t][2];
+		if (at[t] < 0) continue;
+		if (kind == GP__NODE_BASE_KERNEL) *term |= (uint32_t)1 << a;
+		else if (kind == GP__NODE_PRODUCT) {
+			at[a] = at[t] % count[a];
+			at[b] = at[t] / count[a];
+		} else if (at[t] < count[a]) at[a] = at[t];
+		else at[b] = at[t] - count[a];
+	}
+	return count[k->nnode - 1];
+}
+
+/*	The kernel of a server of points and one layer, with base kernels among the bits `types`. */
+static odvgp_status gp__terms_check(const odvgp_server *s, uint32_t types, const char *sentence,
+		gp__kernel *k, odvgp_info *info)
+{
+	const gp__predictor *p = gp__served(s);
+	uint32_t term;
+	if (!p) return gp__not_served(info);
+	if (p->layers > 1 || p->patches.height)
+		return gp__unsupported(info, "server", "this needs one layer, and inputs not images");
+	if (p->factor == GP__FACTOR_OF_PRECISION)
+		return gp__unsupported(info, "server", "learns online: this needs a block of odvgp_freeze");
+	gp__kernel_unpack(gp__predictor_kernel(p), p->base_kernels, k);
+	GP__EACH_BASE(i, k)
+		if (!(types >> k->base[i].type & 1))
+			return gp__unsupported(info, gp__base_kernel_kinds[k->base[i].type].name, sentence);
+	return ~types && gp__kernel_term(k, 0, &term) > GP__MOST_TERMS
+				   ? gp__unsupported(info, "kernel", "has more than 64 terms, multiplied out")
+				   : ODVGP_OK;
+}
+
+/*	x [D] <- point j of those chosen, in training units; 0 in columns that no base kernel uses. Not
+	for periodic. */
+static void gp__point_at(const gp__prediction *t, ptrdiff_t j, odvgp_real *x)
+{
+	gp__zero(x, t->p->D);
+	GP__EACH_GROUP(g, t->kernel) {
+		const gp__base_kernel *base = gp__group_kernel(t->kernel, g);
+		int inner = gp__geometry(base) == GP__INNER_PRODUCT;
+		GP__FOR(d, (ptrdiff_t)base->ndims) {
+			ptrdiff_t c = gp__column(base, d);
+			x[c] = t->job->zt[g][d * t->job->ld + j] / gp__base_column(base, t->v.hyp, d) +
+				   (inner ? 0 : t->job->centre[c]);
+		}
+	}
+}
+
+/* --- memory of a call --- */
+
+enum { GP__MOST_LINEAR = 2, GP__MOST_FORMS = 2 * GP__MOST_LINEAR };
+
+typedef struct {
+	const gp__base_kernel *linear[GP__MOST_LINEAR];
+	const odvgp_real *hyp;
+	odvgp_real scale, log_det;
+	int forms;
+} gp__term;
+
+/*	name, rows, columns. For sigma points U, P, M, n and terms are 0; else terms are of all units. */
+#define GP__UNCERTAIN_ARRAYS(X) \
+	/* results; a point and its prediction */ \
+	X(mean, 1, F) \
+	X(cov, F, F) \
+	X(input_cov, D, F) \
+	X(x, 1, D) \
+	X(f, 1, F) \
+	X(f_cov, F, F) \
+	X(root, D, D) \
+	X(half, D, D) \
+	X(b, 1, D) \
+	/* in training units */ \
+	X(m, 1, D) \
+	X(V, D, D) \
+	X(C, D, D) \
+	X(mu, 1, D) \
+	X(a, GP__MOST_FORMS, D) \
+	X(Va, GP__MOST_FORMS, D) \
+	/* of terms: T, e^l, b^T V b / 2, W */ \
+	X(T, terms, D) \
+	X(value, terms, n) \
+	X(tilt, terms, n) \
+	X(W, terms, n) \
+	/* of a pair of terms: V b and h of one, Cov(k,k') of the other's points */ \
+	X(Vb, n, D) \
+	X(h, 1, n) \
+	X(row, 1, n) \
+	/* points, weights, E[k], G */ \
+	X(Z, U *n, D) \
+	X(w, P, n) \
+	X(e, U, n) \
+	X(G, M, M) \
+	/* of the processes: moments, mean function; their shares in the functions */ \
+	X(p_mean, 1, P) \
+	X(p_cov, P, P) \
+	X(p_input, P, D) \
+	X(A, P, D) \
+	X(share, F, P) \
+	X(mixed, F, P)
+
+typedef struct {
+	gp__prediction *t;
+	gp__term *term; /* [units,terms] */
+	ptrdiff_t *perm;
+	ptrdiff_t D, F, n, terms, rows;
+	odvgp_real form[GP__MOST_FORMS], form_cov[GP__MOST_FORMS][GP__MOST_FORMS];
+	odvgp_real product[1 << GP__MOST_FORMS]; /* of each subset of forms */
+#define GP__X(name, rows, cols) odvgp_real *name;
+	GP__UNCERTAIN_ARRAYS(GP__X)
+#undef GP__X
+} gp__uncertain;
+
+/*	What a call asks for. */
+typedef struct {
+	const odvgp_real *m, *S;
+	const odvgp_moments *to;
+	int exact;
+} gp__uncertain_call;
+
+/*	Bytes, with those of the prediction of `rows` rows that follows; rows: the largest matrix. */
+static odvgp_status gp__uncertain_layout(gp__arena *a, const odvgp_server *s, int exact,
+		gp__uncertain **kept, size_t *bytes, odvgp_info *info)
+{
+	gp__kernel k;
+	uint32_t term,
+			types = exact ? 1u << GP__RBF | 1u << GP__LINEAR | 1u << GP__CONSTANT : UINT32_MAX;
+	odvgp_status status = gp__terms_check(
+			s, types, "has no exact moments: see odvgp_predict_sigma_points", &k, info);
+	if (status) return status;
+#ifdef ODVGP_FLOAT
+	if (exact) return gp__unsupported(info, "float", "has too few digits for exact moments");
+#endif
+	const gp__predictor *p = gp__layer_of(s);
+	ptrdiff_t D = p->D, F = p->F, U = exact ? p->units : 0, P = exact ? p->P : 0,
+			  M = exact ? p->M : 0, n = exact ? M + p->M_gamma : 0,
+			  terms = gp__kernel_term(&k, 0, &term) * exact;
+	gp__uncertain none, *g = *kept = GP__TAKE(a, gp__uncertain, 1);
+	if (!g) g = &none;
+	g->D = D;
+	g->F = F;
+	g->n = n;
+	g->terms = terms;
+	g->rows = exact ? GP__MAX(2, GP__MAX(GP__MAX(M, D), GP__MAX(P, F))) : 1;
+	GP__FOR(i, terms) {
+		int linears = 0;
+		gp__kernel_term(&k, i, &term);
+		GP__EACH_BASE(l, &k) linears += k.base[l].type == GP__LINEAR && (term >> l & 1);
+		if (linears > GP__MOST_LINEAR)
+			return gp__unsupported(info, "linear", "stands in a product more than twice");
+	}
+	terms *= U;
+	g->term = GP__TAKE(a, gp__term, terms);
+	g->perm = GP__TAKE(a, ptrdiff_t, D);
+#define GP__X(name, rows, cols) g->name = gp__take(a, rows, cols);
+	GP__UNCERTAIN_ARRAYS(GP__X)
+#undef GP__X
+	*bytes = gp__predict_size(s, g->rows, 0);
+	if (!*bytes || a->bad)
+		return gp__refuse(info, ODVGP_E_SIZE, "server", "is too large for memory");
+	*bytes += a->used + 64;
+	return ODVGP_OK;
+}
+
+/*	root <- R with R R^T = S. */
+static odvgp_status gp__uncertain_root(gp__uncertain *g, const odvgp_real *S, odvgp_info *info)
+{
+	ptrdiff_t D = g->D;
+	odvgp_real off = 0;
+	if (!gp__finite(S, D * D)) return gp__refuse(info, ODVGP_E_NAN, "S", "is not finite");
+	gp__copy(g->half, S, D * D);
+	GP__FOR(i, D) g->b[i] = S[i * (D + 1)];
+	gp__pivoted_cholesky(D, g->half, g->b, g->perm);
+	gp__zero(g->root, D * D);
+	GP__FOR(i, D) gp__copy(g->root + g->perm[i] * D, g->half + i * D, i + 1);
+	GP__FOR(i, D * D) {
+		odvgp_real sum = -S[i];
+		GP__FOR(d, D) sum += g->root[i / D * D + d] * g->root[i % D * D + d];
+		off = GP__MAX(off, sum * sum - GP__EPS * g->b[i / D] * g->b[i % D]);
+	}
+	return off > 0 ? gp__refuse(info, ODVGP_E_ARG, "S", "is not a symmetric covariance") : ODVGP_OK;
+}
+
+#ifndef ODVGP_FLOAT
+
+/* --- a term --- */
+
+/*	V for T + T2, of which either may be NULL. Returns log|I + S (T + T2)|, NaN on overflow. */
+static odvgp_real gp__uncertain_tilt(gp__uncertain *g, const odvgp_real *T, const odvgp_real *T2)
+{
+	ptrdiff_t D = g->D;
+	const odvgp_blas *blas = &g->t->blas;
+	odvgp_real *C = g->C, log_det = 0;
+	GP__FOR(i, D * D) g->half[i] = g->root[i % D * D + i / D];
+	GP__FOR(d, D) g->b[d] = (T ? T[d] : 0) + (T2 ? T2[d] : 0);
+	odvgp_syrk(blas, 0, D, D, 1, g->half, D, g->b, 0, C, D);
+	GP__FOR(d, D) C[d * (D + 1)] += 1;
+	if (odvgp_potrf(blas, D, C, D, NULL)) log_det = NAN;
+	odvgp_trsm(blas, 0, 0, D, D, C, D, g->half, D);
+	odvgp_gemm(blas, 1, 0, D, D, D, 1, g->half, D, g->half, D, 0, g->V, D);
+	GP__FOR(d, D) log_det += 2 * log(C[d * (D + 1)]);
+	return log_det;
+}
+
+/*	b and V b of a term i at z. Returns b^T V b / 2. */
+static odvgp_real gp__uncertain_shift(
+		gp__uncertain *g, ptrdiff_t i, const odvgp_real *z, odvgp_real *Vb)
+{
+	const odvgp__simd *isa = g->t->blas.isa;
+	ptrdiff_t D = g->D;
+	GP__FOR(d, D) g->b[d] = g->T[i * D + d] * (z[d] - g->m[d]);
+	GP__FOR(d, D) Vb[d] = isa->dot(D, g->V + d * D, g->b);
+	return isa->dot(D, g->b, Vb) / 2;
+}
+
+/*	Appends the term's forms at z. Returns how many there are. */
+static int gp__uncertain_forms(gp__uncertain *g, const gp__term *t, const odvgp_real *z, int count)
+{
+	for (int i = 0; i < t->forms; i++, count++) {
+		const gp__base_kernel *base = t->linear[i];
+		odvgp_real *a = g->a + count * g->D;
+		gp__zero(a, g->D);
+		GP__FOR(d, (ptrdiff_t)base->ndims) {
+			ptrdiff_t c = gp__column(base, d);
+			a[c] = t->hyp[base->var + (base->ard ? (uint32_t)d : 0)] * z[c];
+		}
+	}
+	return count;
+}
+
+/*	E[prod a_i.x] under N(m + mu, V); of each subset of the forms to g->product. */
+static odvgp_real gp__uncertain_product(gp__uncertain *g, int count)
+{
+	const odvgp__simd *isa = g->t->blas.isa;
+	ptrdiff_t D = g->D;
+	odvgp_real *E = g->product;
+	E[0] = 1;
+	GP__FOR(i, count) {
+		const odvgp_real *a = g->a + i * D;
+		g->form[i] = isa->dot(D, a, g->m) + isa->dot(D, a, g->mu);
+		GP__FOR(d, D) g->Va[i * D + d] = isa->dot(D, g->V + d * D, a);
+		GP__FOR(j, i) g->form_cov[i][j] = isa->dot(D, g->Va + i * D, g->a + j * D);
+		/* form i times the mean, or paired with a form before it */
+		GP__FOR(s, (ptrdiff_t)1 << i) {
+			odvgp_real sum = g->form[i] * E[s];
+			GP__FOR(j, i)
+				if (s >> j & 1) sum += g->form_cov[i][j] * E[s - ((ptrdiff_t)1 << j)];
+			E[s + ((ptrdiff_t)1 << i)] = sum;
+		}
+	}
+	return E[((ptrdiff_t)1 << count) - 1];
+}
+
+/*	Term i of unit u: its E[k] at all points is added to e, its E[y k] to p_input. */
+static void gp__uncertain_term(gp__uncertain *g, ptrdiff_t u, ptrdiff_t i)
+{
+	const gp__prediction *t = g->t;
+	const gp__kernel *k = t->kernel;
+	const odvgp__simd *isa = t->blas.isa;
+	ptrdiff_t D = g->D, n = g->n, own = u * g->terms + i;
+	gp__term *term = g->term + own;
+	odvgp_real *T = g->T + own * D;
+	uint32_t base_kernels;
+	gp__kernel_term(k, i, &base_kernels);
+	gp__zero(T, D);
+	term->hyp = t->v.hyp;
+	term->scale = 1;
+	term->forms = 0;
+	GP__EACH_BASE(l, k) {
+		const gp__base_kernel *base = &k->base[l];
+		if (!(base_kernels >> l & 1)) continue;
+		if (base->type == GP__LINEAR) term->linear[term->forms++] = base;
+		else term->scale *= t->v.hyp[base->var];
+		for (ptrdiff_t d = 0; base->type == GP__RBF && d < (ptrdiff_t)base->ndims; d++) {
+			odvgp_real by = gp__base_column(base, t->v.hyp, d);
+			T[gp__column(base, d)] += gp__base_scale(base, t->v.hyp) * by * by;
+		}
+	}
+	term->log_det = gp__uncertain_tilt(g, T, NULL);
+	GP__FOR(j, n) {
+		const odvgp_real *z = g->Z + (u * n + j) * D;
+		odvgp_real tilt = g->tilt[own * n + j] = gp__uncertain_shift(g, own, z, g->mu), W, value;
+		int forms = gp__uncertain_forms(g, term, z, 0);
+		W = g->W[own * n + j] = gp__uncertain_product(g, forms);
+		tilt -= term->log_det / 2;
+		GP__FOR(d, D) tilt -= g->b[d] * (z[d] - g->m[d]) / 2;
+		value = g->value[own * n + j] = term->scale * exp(tilt);
+		g->e[u * n + j] += value * W;
+		GP__FOR(d, D) g->mu[d] *= W;
+		GP__FOR(f, forms)
+			isa->axpy(D, g->product[((ptrdiff_t)1 << forms) - 1 - ((ptrdiff_t)1 << f)],
+					g->Va + f * D, g->mu);
+		GP__FROM(q, t->first, t->first + t->P)
+			isa->axpy(D, g->w[q * n + j] * value, g->mu, g->p_input + q * D);
+	}
+}
+
+/*	Adds the covariances of terms r of unit u and s of unit v. */
+static void gp__uncertain_pair(gp__uncertain *g, ptrdiff_t u, ptrdiff_t v, ptrdiff_t r, ptrdiff_t s)
+{
+	const odvgp__simd *isa = g->t->blas.isa;
+	ptrdiff_t D = g->D, n = g->n, P = g->t->P, M = g->t->p->M, all = g->t->p->P;
+	const gp__term *one = g->term + r, *other = g->term + s;
+	const odvgp_real *Zu = g->Z + u * n * D, *Zv = g->Z + v * n * D;
+	odvgp_real logs =
+			(gp__uncertain_tilt(g, g->T + r * D, g->T + s * D) - one->log_det - other->log_det) / 2;
+	GP__FOR(i, n)
+		g->h[i] = gp__uncertain_shift(g, s, Zv + i * D, g->Vb + i * D) - g->tilt[s * n + i] - logs;
+	GP__FOR(j, n) {
+		odvgp_real h_j = gp__uncertain_shift(g, r, Zu + j * D, g->x) - g->tilt[r * n + j];
+		GP__FOR(i, n) {
+			odvgp_real h = h_j + g->h[i] + isa->dot(D, g->b, g->Vb + i * D), both = 1,
+					   apart = g->W[r * n + j] * g->W[s * n + i];
+			if (one->forms + other->forms) {
+				GP__FOR(d, D) g->mu[d] = g->x[d] + g->Vb[i * D + d];
+				both = gp__uncertain_product(
+						g, gp__uncertain_forms(g, other, Zv + i * D,
+								   gp__uncertain_forms(g, one, Zu + j * D, 0)));
+			}
+			/* where e^h would overflow, the values are 0 */
+			g->row[i] = g->value[r * n + j] * g->value[s * n + i] *
+						(expm1(h > 700 ? 700 : h) * both + (both - apart));
+		}
+		GP__FOR(k, P * P) {
+			ptrdiff_t q = u * P + k / P, to = v * P + k % P;
+			odvgp_real sum = g->w[q * n + j] * isa->dot(n, g->row, g->w + to * n);
+			g->p_cov[q * all + to] += sum;
+			if (u != v) g->p_cov[to * all + q] += sum;
+		}
+		if (u == v && j < M) isa->axpy(M, 1, g->row, g->G + j * M);
+	}
+}
+
+/* --- a unit --- */
+
+/*	E[k(x,x)]; linear's part is sum_d v_d x_d^2. */
+static odvgp_real gp__uncertain_prior(gp__uncertain *g, ptrdiff_t u)
+{
+	ptrdiff_t D = g->D;
+	odvgp_real all = 0;
+	gp__uncertain_tilt(g, NULL, NULL); /* V is S */
+	GP__FOR(d, D) g->x[d] = 1;
+	GP__FOR(i, g->terms) {
+		const gp__term *t = g->term + u * g->terms + i;
+		odvgp_real sum = 1;
+		gp__uncertain_forms(g, t, g->x, 0);
+		GP__FOR(f, t->forms) {
+			odvgp_real square = 0;
+			GP__FOR(d, D) square += g->a[f * D + d] * (g->m[d] * g->m[d] + g->V[d * (D + 1)]);
+			sum *= square;
+		}
+		for (ptrdiff_t d = 0; t->forms == 2 && d < D * D; d++) {
+			odvgp_real S = g->V[d], mm = g->m[d / D] * g->m[d % D];
+			sum += g->a[d / D] * g->a[D + d % D] * 2 * S * (S + 2 * mm);
+		}
+		all += t->scale * sum;
+	}
+	return all;
+}
+
+/*	Adds E[var] to the variances of the unit's means. */
+static void gp__uncertain_var(gp__uncertain *g, ptrdiff_t u)
+{
+	gp__prediction *t = g->t;
+	ptrdiff_t M = t->p->M;
+	int dense = t->p->factor == GP__FACTOR_OF_S;
+	odvgp_real rest = gp__uncertain_prior(g, u), *e = g->e + u * g->n;
+	if (dense) {
+		gp__predict_solve(t, 1, t->v.L, e);
+		gp__predict_solve(t, M, t->v.L, g->G);
+		odvgp_trsm(&t->blas, 0, 0, M, M, t->v.L, M, g->G, M);
+		rest -= t->blas.isa->dot(M, e, e);
+		GP__FOR(i, M) rest -= g->G[i * (M + 1)];
+		rest = GP__MAX(0, rest);
+	}
+	GP__FOR(q, t->P) {
+		odvgp_real *cov = g->p_cov + (t->first + q) * (t->p->P + 1), sum;
+		gp__copy(t->A, e, M);
+		gp__predict_by_factor(t, 1, q);
+		sum = t->blas.isa->dot(M, t->T, t->T);
+		gp__copy(t->A, g->G, M * M);
+		for (int side = 0; side < 2; side++) {
+			gp__predict_by_factor(t, M, q);
+			GP__FOR(i, M * M) t->A[i % M * M + i / M] = t->T[i];
+		}
+		GP__FOR(i, M) sum += t->A[i * (M + 1)];
+		*cov = GP__MAX(0, *cov) + (dense ? rest + GP__MAX(0, sum) : GP__MAX(0, rest - sum));
+	}
+}
+
+/*	Points, weights, mean function, means and input covariances of unit u. */
+static void gp__uncertain_means(gp__uncertain *g, ptrdiff_t u)
+{
+	gp__prediction *t = g->t;
+	ptrdiff_t M = t->p->M, Mg = t->p->M_gamma, n = g->n, D = g->D;
+	gp__predict_unit(t, u);
+	gp__predict_points(t, t->v.beta, M, t->v.beta_centre);
+	GP__FOR(j, M) gp__point_at(t, j, g->Z + (u * n + j) * D);
+	gp__predict_points(t, t->v.gamma, Mg, t->v.gamma_centre);
+	GP__FOR(j, Mg) gp__point_at(t, j, g->Z + (u * n + M + j) * D);
+	GP__FOR(q, t->P) {
+		ptrdiff_t p = t->first + q;
+		gp__zero(g->w + p * n, M);
+		if (t->v.alpha) gp__copy(g->w + p * n, t->v.alpha + q * M, M);
+		gp__copy(g->w + p * n + M, t->v.a_gamma + q * Mg, Mg);
+		t->mean[p * t->ld] = 0;
+		GP__FOR(d, D)
+			g->A[p * D + d] =
+					gp__mean_functions[t->p->mean_function].A
+							? t->v.A[d * t->P + q]
+							: t->p->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY && d == p;
+	}
+	gp__zero(g->e + u * n, n);
+	GP__FOR(i, g->terms) gp__uncertain_term(g, u, i);
+	gp__copy(t->X, g->m, D);
+	gp__predict_mean_function(t, 1);
+	GP__FROM(p, t->first, t->first + t->P)
+		g->p_mean[p] = t->mean[p * t->ld] + t->blas.isa->dot(n, g->w + p * n, g->e + u * n);
+}
+
+static void gp__uncertain_exact(gp__uncertain *g, const odvgp_real *m)
+{
+	gp__prediction *t = g->t;
+	const odvgp_blas *blas = &t->blas;
+	ptrdiff_t U = t->p->units, P = t->p->P, M = t->p->M, D = g->D, F = g->F, terms = g->terms;
+	const odvgp_real *scale = t->v.x_scale;
+	GP__FOR(d, D) g->m[d] = (m[d] - t->v.x_mean[d]) / scale[d];
+	GP__FOR(i, D * D) g->root[i] /= scale[i / D];
+	gp__zero(g->p_cov, P * P);
+	gp__zero(g->p_input, P * D);
+	GP__FOR(u, U) gp__uncertain_means(g, u);
+	/* Cov(A x) and what it shares with the rest, whose Cov(x,f) p_input is */
+	gp__uncertain_tilt(g, NULL, NULL);
+	odvgp_gemm(blas, 0, 0, P, D, D, 0.5, g->A, D, g->V, D, 1, g->p_input, D);
+	odvgp_gemm(blas, 0, 1, P, P, D, 1, g->A, D, g->p_input, D, 1, g->p_cov, P);
+	odvgp_gemm(blas, 0, 1, P, P, D, 1, g->p_input, D, g->A, D, 1, g->p_cov, P);
+	odvgp_gemm(blas, 0, 0, P, D, D, 0.5, g->A, D, g->V, D, 1, g->p_input, D);
+	GP__FOR(u, U) {
+		gp__zero(g->G, M * M);
+		GP__FROM(v, u, U)
+			GP__FOR(i, terms * terms)
+				gp__uncertain_pair(g, u, v, u * terms + i / terms, v * terms + i % terms);
+		gp__predict_unit(t, u);
+		gp__uncertain_var(g, u);
+	}
+	GP__FOR(f, F) {
+		odvgp_real *share = g->share + f * P;
+		GP__FOR(p, P)
+			share[p] = gp__predict_scale(t, f) *
+					   (t->p->mixed ? t->v.mixing[f * P + p] : (odvgp_real)(f == p));
+		g->mean[f] = gp__predict_unscale(t, f, 0) + blas->isa->dot(P, share, g->p_mean);
+	}
+	odvgp_gemm(blas, 0, 0, F, P, P, 1, g->share, P, g->p_cov, P, 0, g->mixed, P);
+	odvgp_gemm(blas, 0, 1, F, F, P, 1, g->mixed, P, g->share, P, 0, g->cov, F);
+	GP__FOR(f, F) {
+		g->cov[f * (F + 1)] = GP__MAX(0, g->cov[f * (F + 1)]);
+		GP__FOR(e, f) g->cov[e * F + f] = g->cov[f * F + e];
+	}
+	odvgp_gemm(blas, 1, 1, D, F, P, 1, g->p_input, D, g->share, P, 0, g->input_cov, F);
+	GP__FOR(i, D * F) g->input_cov[i] *= scale[i / F];
+}
+#endif
+
+/* --- odvgp_predict_moments, odvgp_predict_sigma_points --- */
+
+static odvgp_status gp__sigma_points(gp__uncertain *g, const odvgp_server *s, const odvgp_real *m,
+		const gp__arena *rest, odvgp_info *info)
+{
+	ptrdiff_t D = g->D, F = g->F;
+	odvgp_real by = GP__SQRT((odvgp_real)D), even = 1 / (odvgp_real)(2 * D);
+	gp__zero(g->mean, F);
+	gp__zero(g->cov, F * F);
+	gp__zero(g->input_cov, D * F);
+	GP__FOR(k, 2 * D) {
+		odvgp_real share = 1 / (odvgp_real)(k + 1);
+		GP__FOR(d, D) g->x[d] = m[d] + (k % 2 ? -by : by) * g->root[d * D + k / 2];
+		odvgp_status status = odvgp_predict_functions(
+				s, g->x, 1, g->f, g->f_cov, rest->base + rest->used, rest->size - rest->used, info);
+		if (status) return status;
+		GP__FOR(i, D * F) g->input_cov[i] += even * (g->x[i / F] - m[i / F]) * g->f[i % F];
+		GP__FOR(f, F) {
+			g->f[f] -= g->mean[f];
+			g->mean[f] += share * g->f[f];
+		}
+		GP__FOR(i, F * F)
+			g->cov[i] += even * (g->f_cov[i] + (1 - share) * g->f[i / F] * g->f[i % F]);
+	}
+	return ODVGP_OK;
+}
+
+static odvgp_status gp__uncertain_run(const odvgp_server *s, const gp__uncertain_call *c,
+		void *scratch, size_t bytes, odvgp_info *info)
+{
+	gp__uncertain *g;
+	const odvgp_moments *to = c->to;
+	size_t need;
+	gp__arena a = gp__measuring();
+	odvgp_status status = gp__uncertain_layout(&a, s, c->exact, &g, &need, info);
+	if (status) return status;
+	if (!c->m || !c->S) return gp__is_null(info, c->m ? "S" : "m");
+	if (!to || !scratch) return gp__is_null(info, to ? "scratch" : "moments");
+	if (!gp__finite(c->m, s->D)) return gp__refuse(info, ODVGP_E_NAN, "m", "is not finite");
+	if (bytes < need) return gp__scratch_small(info);
+	a = gp__scratch_arena(scratch, bytes);
+	gp__uncertain_layout(&a, s, c->exact, &g, &need, info);
+	if ((status = gp__uncertain_root(g, c->S, info))) return status;
+#ifndef ODVGP_FLOAT
+	gp__arena rest;
+	gp__arena_init(&rest, a.base + a.used, a.size - a.used);
+	if (c->exact) {
+		g->t = gp__predict_begin(s, g->rows, 0, rest);
+		gp__uncertain_exact(g, c->m);
+	}
+#endif
+	if (!c->exact) status = gp__sigma_points(g, s, c->m, &a, info);
+	if (status) return status;
+	ptrdiff_t D = g->D, F = g->F;
+	if (to->mean) gp__copy(to->mean, g->mean, F);
+	if (to->cov) gp__copy(to->cov, g->cov, F * F);
+	if (to->input_cov) gp__copy(to->input_cov, g->input_cov, D * F);
+	int finite =
+			gp__finite(g->mean, F) && gp__finite(g->cov, F * F) && gp__finite(g->input_cov, D * F);
+	return gp__predict_result(finite ? -1 : 0, info);
+}
+
+static size_t gp__uncertain_size(const odvgp_server *s, int exact, odvgp_info *info)
+{
+	gp__arena a = gp__measuring();
+	gp__uncertain *g;
+	size_t bytes;
+	return gp__uncertain_layout(&a, s, exact, &g, &bytes, info) ? 0 : bytes;
+}
+
+ODVGP_API size_t odvgp_predict_moments_scratch(const odvgp_server *s, odvgp_info *info)
+{
+	return gp__uncertain_size(s, 1, info);
+}
+
+ODVGP_API size_t odvgp_predict_sigma_points_scratch(const odvgp_server *s, odvgp_info *info)
+{
+	return gp__uncertain_size(s, 0, info);
+}
+
+ODVGP_API odvgp_status odvgp_predict_moments(const odvgp_server *s, const odvgp_real *m,
+		const odvgp_real *S, const odvgp_moments *to, void *scratch, size_t scratch_bytes,
+		odvgp_info *info)
+{
+	const gp__uncertain_call c = {m, S, to, 1};
+	return gp__uncertain_run(s, &c, scratch, scratch_bytes, info);
+}
+
+ODVGP_API odvgp_status odvgp_predict_sigma_points(const odvgp_server *s, const odvgp_real *m,
+		const odvgp_real *S, const odvgp_moments *to, void *scratch, size_t scratch_bytes,
+		odvgp_info *info)
+{
+	const gp__uncertain_call c = {m, S, to, 0};
+	return gp__uncertain_run(s, &c, scratch, scratch_bytes, info);
+}
+
+/* ---- >>path   one function drawn from the posterior
+
+	f(x) = m(x) + g(x) + k(x,Zb) w + k(x,Zg) a, where g is a draw from the prior [PATHS] and, with
+	xi ~ N(0, I) and e of the variance of the jitter,
+
+		w = alpha + L^-T (q_sqrt xi - L^-1 (g(Zb) + e))
+		w = alpha - B L_H^-T L_H^-1 (B^T (g(Zb) + e) + xi)		(INVERSE, DIAGONAL)
+
+	Cov(f(x), f(x')) is linear in the covariance of g, and with k for that it is the predictor's. So
+	g may be a sum of any number of features whose expected covariance is k:
+
+		(w1 cos(omega.x) + w2 sin(omega.x)) prod_i a_i.(x, 1),		w1, w2 ~ N(0, scale / number)
+
+	omega times lengthscale is normal; for rq times the root of a gamma number, for matern divided by
+	one (a t distribution). In products, omegas add. linear and polynomial are factors with normal
+	a_i, or where a term has nothing else, one feature for each product of columns: exact. */
+
+/*	Features of a term, each of D + forms (D + 1) numbers. */
+typedef struct {
+	uint32_t base_kernels;
+	ptrdiff_t count, forms;
+	int exact;
+} gp__path_term;
+
+struct odvgp_path {
+	gp__gradient g;
+	odvgp_gradient to;
+	odvgp_server s;
+	uint64_t seed, drawn;
+	ptrdiff_t terms, numbers, weights; /* numbers of a unit's features, weights of a process */
+	gp__path_term *term;
+	odvgp_real *w, *x, *slope;    /* [P,M], [D], [D] */
+	odvgp_real *feature, *weight; /* [units,numbers], [P,weights] */
+};
+
+#define GP__EACH_FACTOR(i, k, term) \
+	GP__EACH_BASE(i, k) \
+		if ((term)->base_kernels >> i & 1)
+
+/*	How often a base kernel is a factor a.(x, 1), and how many numbers such an a has. */
+static uint32_t gp__path_degree(const gp__base_kernel *base)
+{
+	return gp__geometry(base) == GP__INNER_PRODUCT ? GP__MAX(1, base->degree) : 0;
+}
+static ptrdiff_t gp__path_choices(const gp__base_kernel *base)
+{
+	return (ptrdiff_t)base->ndims + (base->type == GP__POLYNOMIAL);
+}
+
+/*	Bytes, with those of the prediction that follows. */
+static odvgp_status gp__path_layout(gp__arena *a, const odvgp_server *s, ptrdiff_t features,
+		odvgp_path **kept, size_t *bytes, odvgp_info *info)
+{
+	gp__kernel k;
+	uint32_t mask;
+	odvgp_status status = gp__terms_check(
+			s, ~(1u << GP__PERIODIC | 1u << GP__WHITE), "has no random features", &k, info);
+	if (status) return status;
+	if (features < 1 || features > 1 << 20)
+		return gp__fail(
+				info, ODVGP_E_ARG, "features", -1, (double)features, "must be from 1 to 2^20");
+	const gp__predictor *p = gp__layer_of(s);
+	odvgp_path none, *path = *kept = GP__TAKE(a, odvgp_path, 1);
+	if (!path) path = &none;
+	path->terms = gp__kernel_term(&k, 0, &mask);
+	path->term = GP__TAKE(a, gp__path_term, path->terms);
+	path->numbers = path->weights = 0;
+	double all = 0;
+	GP__FOR(i, path->terms) {
+		gp__path_term t = {0, 1, 0, 1};
+		gp__kernel_term(&k, i, &t.base_kernels);
+		GP__EACH_FACTOR(l, &k, &t)
+		{
+			const gp__base_kernel *base = &k.base[l];
+			if (gp__geometry(base) == GP__DISTANCE) t.exact = 0;
+			for (uint32_t f = gp__path_degree(base); f > 0; f--, t.forms++)
+				t.count = t.forms && t.count > features / gp__path_choices(base)
+								  ? features + 1
+								  : t.count * gp__path_choices(base);
+		}
+		t.exact = t.exact && (t.forms < 2 || t.count <= features);
+		if (!t.exact) t.count = features;
+		all += (double)t.count * (double)(1 + t.forms) * (double)(p->D + 1);
+		if (all > (double)PTRDIFF_MAX / 64) a->bad = 1;
+		if (a->bad) continue;
+		path->weights += 2 * t.count;
+		path->numbers += t.count * (p->D + t.forms * (p->D + 1));
+		if (path->term) path->term[i] = t;
+	}
+	path->w = gp__take(a, p->P, p->M);
+	path->x = gp__take(a, 1, p->D);
+	path->slope = gp__take(a, 1, p->D);
+	path->feature = gp__take(a, p->units, path->numbers);
+	path->weight = gp__take(a, p->P, path->weights);
+	*bytes = gp__gradient_size(s, 1);
+	if (!*bytes || a->bad)
+		return gp__refuse(info, ODVGP_E_SIZE, "features", "is too large for memory");
+	*bytes += a->used + 64;
+	return ODVGP_OK;
+}
+
+/* --- the prior --- */
+
+static double gp__path_uniform(odvgp_path *path)
+{
+	return gp__uniform(path->seed, GP__STREAM_PATH, 2 * path->drawn++);
+}
+static odvgp_real gp__path_normal(odvgp_path *path)
+{
+	return (odvgp_real)gp__normal(path->seed, GP__STREAM_PATH, path->drawn++);
+}
+
+/*	A gamma number of this shape and scale 1, by Marsaglia and Tsang (2000), who refuse less than
+	5 % of their tries. */
+static double gp__path_gamma(odvgp_path *path, double shape)
+{
+	double by = shape < 1 ? pow(gp__path_uniform(path), 1 / shape) : 1,
+		   d = (shape < 1 ? shape + 1 : shape) - 1.0 / 3, v = 1;
+	for (int tries = 0; tries < 100; tries++) {
+		double x = (double)gp__path_normal(path), u = gp__path_uniform(path);
+		v = 1 + x / sqrt(9 * d);
+		v *= v * v;
+		if (v > 0 && log(u) < x * x / 2 + d - d * v + d * log(v)) break;
+	}
+	return by * d * v;
+}
+
+/*	The variance of omega, in units of 1 / lengthscale^2. */
+static double gp__path_spread(odvgp_path *path, const gp__base_kernel *base, const odvgp_real *hyp)
+{
+	double shape = base->type == GP__MATERN12 ? 0.5 : base->type == GP__MATERN32 ? 1.5 : 2.5;
+	if (base->type == GP__RBF) return 1;
+	if (base->type != GP__RQ) return shape / gp__path_gamma(path, shape);
+	shape = (double)hyp[base->shape_param];
+	return gp__path_gamma(path, shape) / shape;
+}
+
+/*	Features and weights of the chosen unit u. */
+static void gp__path_draw(odvgp_path *path, ptrdiff_t u)
+{
+	const gp__prediction *t = path->g.t;
+	const odvgp_real *hyp = t->v.hyp;
+	ptrdiff_t D = t->p->D, at = 0;
+	odvgp_real *to = path->feature + u * path->numbers;
+	gp__zero(to, path->numbers);
+	GP__FOR(i, path->terms) {
+		const gp__path_term *term = path->term + i;
+		GP__FOR(c, term->count) {
+			odvgp_real *omega = to, scale = term->exact ? 1 : 1 / (odvgp_real)term->count;
+			ptrdiff_t left = c;
+			to += D;
+			GP__EACH_FACTOR(l, t->kernel, term)
+			{
+				const gp__base_kernel *base = &t->kernel->base[l];
+				ptrdiff_t nd = (ptrdiff_t)base->ndims, choices = gp__path_choices(base);
+				if (!gp__path_degree(base)) scale *= hyp[base->var];
+				if (gp__geometry(base) == GP__DISTANCE) {
+					odvgp_real root = GP__SQRT((odvgp_real)gp__path_spread(path, base, hyp) *
+											   gp__base_scale(base, hyp));
+					GP__FOR(d, nd)
+						omega[gp__column(base, d)] +=
+								root * gp__base_column(base, hyp, d) * gp__path_normal(path);
+				}
+				for (uint32_t f = gp__path_degree(base); f > 0; f--, to += D + 1) {
+					GP__FOR(d, choices) {
+						odvgp_real v = hyp[d == nd ? base->shape_param
+												   : base->var + (base->ard ? (uint32_t)d : 0)],
+								   a = term->exact ? (odvgp_real)(left % choices == d)
+												   : gp__path_normal(path);
+						to[d == nd ? D : gp__column(base, d)] = GP__SQRT(v) * a;
+					}
+					left /= choices;
+				}
+			}
+			for (int wave = 0; wave < 2; wave++, at++)
+				GP__FROM(q, t->first, t->first + t->P)
+					path->weight[q * path->weights + at] = GP__SQRT(scale) * gp__path_normal(path);
+		}
+	}
+}
+
+/*	Adds g(x) of the chosen unit u to f [P], every `step` numbers, and its gradient to df [P,D]. */
+static void gp__path_prior(odvgp_path *path, ptrdiff_t u, const odvgp_real *x, odvgp_real *f,
+		ptrdiff_t step, odvgp_real *df)
+{
+	const gp__prediction *t = path->g.t;
+	const odvgp__simd *isa = t->blas.isa;
+	const odvgp_real *a = path->feature + u * path->numbers,
+					 *w = path->weight + t->first * path->weights;
+	ptrdiff_t D = t->p->D;
+	odvgp_real *slope = path->slope;
+	GP__FOR(i, path->terms)
+		for (ptrdiff_t c = path->term[i].count; c > 0; c--, w += 2) {
+			const odvgp_real *omega = a;
+			double angle = 0;
+			odvgp_real value = 1;
+			GP__FOR(d, D) angle += (double)omega[d] * (double)(x[d] - t->v.beta_centre[d]);
+			odvgp_real cosine = (odvgp_real)cos(angle), sine = (odvgp_real)sin(angle);
+			gp__zero(slope, D);
+			a += D;
+			for (ptrdiff_t k = path->term[i].forms; k > 0; k--, a += D + 1) {
+				odvgp_real form = isa->dot(D, a, x) + a[D];
+				GP__FOR(d, D) slope[d] = slope[d] * form + value * a[d];
+				value *= form;
+			}
+			GP__FOR(q, t->P) {
+				odvgp_real w1 = w[q * path->weights], w2 = w[q * path->weights + 1],
+						   wave = w1 * cosine + w2 * sine;
+				f[q * step] += wave * value;
+				if (!df) continue;
+				isa->axpy(D, wave, slope, df + q * D);
+				isa->axpy(D, (w2 * cosine - w1 * sine) * value, omega, df + q * D);
+			}
+		}
+}
+
+/* --- the update --- */
+
+/*	The variance of the jitter at point j: what the factor's diagonal has beyond k(x,x). B's last
+	column has one entry, and with INVERSE all points have the same jitter. */
+static odvgp_real gp__path_jitter(odvgp_path *path, ptrdiff_t q, ptrdiff_t j)
+{
+	const gp__prediction *t = path->g.t;
+	ptrdiff_t M = t->p->M, factor = t->p->factor;
+	int of_S = factor == GP__FACTOR_OF_S;
+	odvgp_real node[GP__MAX_NODES], b2 = 1, all, more;
+	if (!of_S) {
+		j = M - 1;
+		b2 = t->v.factor[factor == GP__DIAGONAL_OF_INVERSE ? q * M + j : (q * M + j) * M + j];
+		b2 *= b2;
+	}
+	const odvgp_real *row = t->v.L + ((of_S ? 0 : q * M) + j) * M;
+	gp__point_at(t, j, path->x);
+	all = t->blas.isa->dot(j + 1, row, row);
+	more = all - (odvgp_real)!of_S - b2 * gp__kernel_diag(t->kernel, t->v.hyp, path->x, node);
+	return more > 4 * GP__EPS * all ? more / b2 : 0;
+}
+
+/*	w of process q of the unit, where g(Zb) is, by the weights of the variance's gradient: with
+	T = xi and A = L^-1 (g(Zb) + e) they are L^-T (q_sqrt T - A), else -B L_H^-T T. */
+static void gp__path_update(odvgp_path *path, ptrdiff_t q)
+{
+	gp__gradient *g = &path->g;
+	gp__prediction *t = g->t;
+	ptrdiff_t M = t->p->M;
+	odvgp_real *w = path->w + (t->first + q) * M;
+	gp__copy(t->A, w, M);
+	GP__FOR(j, M) {
+		t->A[j] += GP__SQRT(gp__path_jitter(path, q, j)) * gp__path_normal(path);
+		w[j] = gp__path_normal(path);
+	}
+	t->square[0] = t->var[t->first + q] = 1; /* the prior counts */
+	if (t->p->factor == GP__FACTOR_OF_S) {
+		gp__predict_solve(t, 1, t->v.L, t->A);
+		gp__copy(t->T, w, M);
+	} else {
+		gp__predict_by_factor(t, 1, q);
+		gp__predict_solve(t, 1, t->v.L + q * M * M, w);
+		t->blas.isa->axpy(M, 1, w, t->T);
+	}
+	gp__gradient_weights(g, 1, q);
+	gp__copy(w, g->w + q * M, M);
+	if (t->v.alpha) t->blas.isa->axpy(M, 1, t->v.alpha + q * M, w);
+}
+
+/* --- odvgp_path_start, odvgp_path_at --- */
+
+ODVGP_API size_t odvgp_path_size(const odvgp_server *s, ptrdiff_t features, odvgp_info *info)
+{
+	gp__arena a = gp__measuring();
+	odvgp_path *path;
+	size_t bytes;
+	return gp__path_layout(&a, s, features, &path, &bytes, info) ? 0 : bytes;
+}
+
+ODVGP_API odvgp_status odvgp_path_start(const odvgp_server *s, odvgp_path **to, uint64_t seed,
+		ptrdiff_t features, void *block, size_t block_bytes, odvgp_info *info)
+{
+	odvgp_path *path;
+	size_t need;
+	gp__arena a = gp__measuring();
+	if (!to || !block) return gp__is_null(info, to ? "block" : "path");
+	*to = NULL;
+	odvgp_status status = gp__path_layout(&a, s, features, &path, &need, info);
+	if (status) return status;
+	if (block_bytes < need) return gp__small(info, "block", need);
+	a = gp__scratch_arena(block, block_bytes);
+	gp__path_layout(&a, s, features, &path, &need, info);
+	path->s = *s;
+	path->seed = seed;
+	path->drawn = 0;
+	gp__prediction *t = gp__gradient_begin(&path->g, s, 1, a.base + a.used, a.size - a.used);
+	ODVGP_ASSERT(t);
+	ptrdiff_t M = t->p->M;
+	GP__FOR(u, t->p->units) {
+		gp__predict_unit(t, u);
+		odvgp_real *w = path->w + t->first * M;
+		gp__path_draw(path, u);
+		gp__predict_points(t, t->v.beta, M, t->v.beta_centre);
+		gp__zero(w, t->P * M);
+		GP__FOR(j, M) {
+			gp__point_at(t, j, path->x);
+			gp__path_prior(path, u, path->x, w + j, M, NULL);
+		}
+		GP__FOR(q, t->P) gp__path_update(path, q);
+	}
+	*to = path;
+	return ODVGP_OK;
+}
+
+ODVGP_API odvgp_status odvgp_path_at(
+		odvgp_path *path, const odvgp_real *x, odvgp_real *f, odvgp_real *df, odvgp_info *info)
+{
+	if (!path || !x) return gp__is_null(info, path ? "x" : "path");
+	gp__gradient *g = &path->g;
+	gp__prediction *t = g->t;
+	ptrdiff_t D = t->p->D;
+	gp__prediction_call c = gp__predict_call(&path->s, x, NULL, 1);
+	if (!gp__finite(x, D)) return gp__refuse(info, ODVGP_E_NAN, "x", "is not finite");
+	memset(&path->to, 0, sizeof path->to);
+	path->to.dmean = df;
+	g->to = &path->to;
+	gp__predict_inputs(t, x, 1);
+	gp__zero(g->dmean, t->p->P * D);
+	GP__FOR(u, t->p->units) {
+		gp__predict_unit(t, u);
+		t->v.alpha = path->w + t->first * t->p->M;
+		gp__gradient_mean(g, 1);
+		gp__path_prior(path, u, t->X, t->mean + t->first, 1, df ? g->dmean + t->first * D : NULL);
+	}
+	gp__predict_mix(t, 0, t->mean, 1, 1);
+	gp__use_rows(&c, t, 0, 1, 0, t->p->F, t->mean, NULL, NULL, f, NULL);
+	if (df) gp__gradient_out(g, 1, 0, 1, &c, df);
+	return gp__predict_result(c.bad, info);
+}
+
 /* ---- >>server   opening a frozen block or a file
 
 	A server checks its block once, so that calls need not. A file, always little-endian, is
@@ -9909,7 +11002,7 @@ static odvgp_status gp__predictor_has(const gp__predictor *p, const char *what, 
 	const uint32_t *base = gp__predictor_kernel(p) + gp__kernel_words(p->base_kernels) -
 						   p->base_kernels * GP__BASE_KERNEL_WORDS;
 	int has = (p->layers > 1 || gp__likelihoods[p->likelihood].y_moments) &&
-			  (p->factor == GP__FACTOR_OF_S || GP__MEMBERS_INVERSE);
+			  (gp__is_dense(p) || GP__MEMBERS_INVERSE);
 	for (uint32_t l = 0; l < p->base_kernels; l++, base += GP__BASE_KERNEL_WORDS)
 		has = has && GP__KERNEL_HAS(base[0]);
 	return has ? ODVGP_OK : gp__unsupported(info, what, gp__left_out);
@@ -10353,6 +11446,689 @@ ODVGP_API odvgp_status odvgp_file_read(
 	return whole ? ODVGP_OK : gp__unread(info);
 }
 #endif
+
+/* ---- >>online   learning row by row in a predictor's block
+
+	With hyperparameters, inducing inputs and a_gamma fixed,
+		f(x) = o(x) + A^T v,    o(x) = m(x) + (K(x,Zg) - A^T W) a
+	where v, whitened u, has the prior N(0, I) and q(v) = N(m, (G G^T)^-1), G lower. The predictor's
+	alpha is L^-T (m - c), c = W a, whether its a is ORTH's or HYBRID's.
+
+	A natural step of length 1 on one row (>>natgrad), from the derivatives g_m and g_v of its
+	expected log density, has the weight w = -2 g_v and the target y = A^T m + g_m / w:
+		G G^T <- G G^T + w A A^T,    G z <- G z + w y A,    m = G^-T z
+	For the Gaussian w = 1 / noise, and y is the target minus o(x): the batch's q. k - |A|^2 is not
+	added to the noise: in the bound it does not touch q. Rotations of columns make (G, sqrt(w) A)
+	lower again; z and sqrt(w) y are one more row of it. So no precision is formed, whose condition
+	is the square of G's.
+
+	Forgetting scales G and z by sqrt(lambda) and learns sqrt(M (1 - lambda) / n) e_i with the target
+	0 for n = 1 + floor(M (1 - lambda)) numbers i, in turn: on average the prior's (1 - lambda) I,
+	without which G goes to 0 where there are no data.
+
+	Each process has its own G. Cost of a row and process: M^2 / 2 for A, 2 M^2 for the rotations,
+	M^2 / 2 each for m and alpha. */
+
+typedef struct {
+	odvgp_online *o;
+	gp__prediction *t;
+	odvgp_real *x, *c, *s;    /* [M] a row to learn; rotations */
+	odvgp_real *dmean, *dvar; /* [P] */
+} gp__online;
+
+/* --- memory --- */
+
+/*	The head of a predictor that learns, for M points. */
+static gp__predictor gp__online_head(const gp__predictor *of, ptrdiff_t M)
+{
+	gp__predictor p = *of;
+	gp__view v;
+	p.factor = GP__FACTOR_OF_PRECISION;
+	p.M = p.M_factor = (int32_t)M;
+	p.no_alpha = 0;
+	gp__predictor_set_reals(&p, gp__view_layout(&p, NULL, 0, &v));
+	return p;
+}
+
+/*	The predictor, and what the struct points to. */
+static gp__predictor *gp__online_layout(gp__arena *a, const gp__predictor *p, odvgp_online *o)
+{
+	void *block = gp__take_bytes(a, 1, gp__predictor_bytes(p));
+	o->most = p->M;
+	o->z = gp__take(a, p->P, p->M);
+	o->m = gp__take(a, p->P, p->M);
+	o->c = gp__take(a, p->P, p->M);
+	return (gp__predictor *)block;
+}
+
+static void gp__online_work(gp__arena *a, const gp__predictor *p, gp__online *w)
+{
+	w->x = gp__take(a, 1, p->M);
+	w->c = gp__take(a, 1, p->M);
+	w->s = gp__take(a, 1, p->M);
+	w->dmean = gp__take(a, 1, p->P);
+	w->dvar = gp__take(a, 1, p->P);
+}
+
+static odvgp_status gp__online_check(const odvgp_server *s, ptrdiff_t most, odvgp_info *info)
+{
+	const gp__predictor *p = gp__served(s);
+	if (!p) return gp__not_served(info);
+	if (p->layers > 1 || p->mixed || !gp__is_dense(p))
+		return gp__unsupported(info, "server",
+				p->layers > 1 ? "has several layers"
+				: p->mixed    ? "mixes functions, which a row would make dependent"
+							  : "has a covariance part without q_sqrt");
+	if (most >= p->M && most < INT32_MAX && gp__online_head(p, most).reals[1] < INT32_MAX)
+		return ODVGP_OK;
+	return gp__fail(info, ODVGP_E_SIZE, "most", -1, (double)most, "is below M or too large");
+}
+
+/*	Bytes of a block, or of scratch. */
+static size_t gp__online_bytes(const odvgp_server *s, ptrdiff_t most, int scratch, odvgp_info *info)
+{
+	odvgp_online o;
+	gp__online w;
+	gp__arena a = gp__measuring();
+	if (gp__online_check(s, most, info)) return 0;
+	gp__predictor p = gp__online_head(gp__layer_of(s), most);
+	odvgp_server largest = gp__layer_server(&p, s->isa);
+	size_t bytes = gp__predict_size(&largest, 1, 0);
+	if (scratch) gp__online_work(&a, &p, &w);
+	else gp__online_layout(&a, &p, &o);
+	if (!bytes || a.bad) return gp__too_large(info, "most");
+	return a.used + 64 + (scratch ? bytes : 0);
+}
+
+ODVGP_API size_t odvgp_online_size(const odvgp_server *s, ptrdiff_t most, odvgp_info *info)
+{
+	return gp__online_bytes(s, most, 0, info);
+}
+
+ODVGP_API size_t odvgp_online_scratch(const odvgp_server *s, ptrdiff_t most, odvgp_info *info)
+{
+	return gp__online_bytes(s, most, 1, info);
+}
+
+/*	Begins with rows one by one; again after the number of points has changed. w->t NULL: scratch is
+	too small. */
+static void gp__online_begin(gp__online *w, odvgp_online *o, void *scratch, size_t bytes)
+{
+	gp__arena a = gp__scratch_arena(scratch, bytes), rest;
+	gp__online_work(&a, gp__layer_of(&o->server), w);
+	gp__arena_init(&rest, a.base + a.used, a.size - a.used);
+	w->o = o;
+	w->t = a.bad ? NULL : gp__predict_begin(&o->server, 1, 0, rest);
+	if (w->t) gp__predict_unit(w->t, 0);
+}
+
+/*	Only this section writes to a server's block. */
+static gp__predictor *gp__online_block(const odvgp_online *o)
+{
+	return (gp__predictor *)(uintptr_t)o->server.block;
+}
+
+/* --- G, z, m, alpha of process q of a unit --- */
+
+static odvgp_real *gp__online_G(const gp__prediction *t, ptrdiff_t q)
+{
+	return t->v.factor + q * t->p->M * t->p->M;
+}
+
+/*	Its numbers in z, m or c. */
+static odvgp_real *gp__online_at(const gp__online *w, odvgp_real *x, ptrdiff_t q)
+{
+	return x + (w->t->first + q) * w->o->most;
+}
+
+/*	G G^T <- G G^T + x x^T and G z <- G z + y x for x = w->x, 0 before `from`, which is lost. Returns
+	whether rounding kept less than half of what the diagonal grows by. */
+static int gp__online_rotate(
+		const gp__online *w, ptrdiff_t from, odvgp_real *G, odvgp_real *z, odvgp_real y)
+{
+	ptrdiff_t M = w->t->p->M;
+	odvgp_real *c = w->c, *s = w->s, kept = 0, all = 0;
+	GP__FROM(j, from, M) {
+		odvgp_real *row = G + j * M, v = w->x[j], g, h, inverse;
+		GP__FROM(i, from, j) {
+			g = row[i];
+			row[i] = c[i] * g + s[i] * v;
+			v = c[i] * v - s[i] * g;
+		}
+		g = row[j];
+		row[j] = h = GP__SQRT(g * g + v * v);
+		inverse = h > 0 ? 1 / h : 0;
+		c[j] = h > 0 ? g * inverse : 1;
+		s[j] = v * inverse;
+		kept += (h - g) * inverse * ((h + g) * inverse);
+		all += s[j] * s[j];
+		g = z[j];
+		z[j] = c[j] * g + s[j] * y;
+		y = c[j] * y - s[j] * g;
+	}
+	return kept < all / 2;
+}
+
+/*	y <- T^T x for T [M,M], lower. */
+static void gp__online_product(
+		const gp__prediction *t, const odvgp_real *T, const odvgp_real *x, odvgp_real *y)
+{
+	ptrdiff_t M = t->p->M;
+	gp__zero(y, M);
+	GP__FOR(i, M) t->blas.isa->axpy(i + 1, x[i], T + i * M, y);
+}
+
+/*	m and alpha. */
+static void gp__online_solve(const gp__online *w, ptrdiff_t q)
+{
+	const gp__prediction *t = w->t;
+	ptrdiff_t M = t->p->M;
+	odvgp_real *m = gp__online_at(w, w->o->m, q), *c = gp__online_at(w, w->o->c, q),
+			   *alpha = t->v.alpha + q * M;
+	gp__copy(m, gp__online_at(w, w->o->z, q), M);
+	gp__solve_transposed(t->blas.isa, M, gp__online_G(t, q), m);
+	GP__FOR(i, M) alpha[i] = m[i] - c[i];
+	gp__solve_transposed(t->blas.isa, M, t->v.L, alpha);
+}
+
+/* --- beginning --- */
+
+/*	Where x stands: an input, or a patch. */
+static odvgp_real *gp__online_x(const gp__prediction *t)
+{
+	return t->p->patches.height ? t->patches : t->X;
+}
+
+/*	x <- inducing input j, in training units; 0 in columns that the kernel does not use. */
+static void gp__online_point(gp__prediction *t, ptrdiff_t j)
+{
+	const gp__kernel *k = t->kernel;
+	const odvgp_real *at = t->v.beta + j;
+	odvgp_real *x = gp__online_x(t);
+	ptrdiff_t ld = gp__points_ld(t->p->M);
+	gp__zero(x, (ptrdiff_t)k->D);
+	GP__EACH_GROUP(g, k) {
+		const gp__base_kernel *base = gp__group_kernel(k, g);
+		int geometry = gp__geometry(base);
+		GP__FOR(d, (ptrdiff_t)base->ndims) {
+			ptrdiff_t column = gp__column(base, d);
+			odvgp_real u = at[d * ld];
+			if (geometry == GP__CIRCLE)
+				u = (odvgp_real)(atan2((double)at[(2 * d + 1) * ld], (double)at[2 * d * ld]) *
+								 (double)t->v.hyp[base->shape_param] / gp__two_pi);
+			else if (base->ard) u /= gp__base_column(base, t->v.hyp, d);
+			x[column] = geometry == GP__INNER_PRODUCT ? u : u + t->v.beta_centre[column];
+		}
+		at += gp__group_dims(k, g) * ld;
+	}
+}
+
+/*	K(x,Zg) a. */
+static odvgp_real gp__online_gamma(gp__prediction *t, ptrdiff_t q)
+{
+	ptrdiff_t m = t->p->M_gamma;
+	odvgp_real sum = 0;
+	gp__predict_points(t, t->v.gamma, m, t->v.gamma_centre);
+	if (m) gp__predict_point(t, gp__online_x(t), 0);
+	for (ptrdiff_t j = 0; j < m; j += GP__CHUNK)
+		sum += t->blas.isa->dot(
+				GP__MIN(m - j, GP__CHUNK), gp__predict_chunk(t, j), t->v.a_gamma + q * m + j);
+	return sum;
+}
+
+/*	k(x,x) without white, for x in t->X. */
+static odvgp_real gp__online_prior(gp__prediction *t)
+{
+	gp__predict_columns(t, t->X, 1);
+	gp__predict_point(t, t->X, 0);
+	return gp__predict_chunk(t, 0)[0];
+}
+
+/*	Copies a predictor but its covariance factor. */
+static void gp__online_copy(const gp__predictor *from, gp__predictor *p)
+{
+	memcpy(p, from, gp__predictor_head(from->base_kernels));
+	*p = gp__online_head(from, from->M);
+	gp__view v = gp__view_of(from, 0), to = gp__view_of(p, 0);
+	gp__copy(to.beta, v.beta, v.alpha - v.beta);
+	gp__zero(to.alpha, to.a_gamma - to.alpha);
+	gp__copy(to.alpha, v.alpha, v.a_gamma - v.alpha);
+	gp__copy(to.a_gamma, v.a_gamma, v.factor - v.a_gamma);
+	gp__zero(to.factor, to.factor_v - to.factor);
+	gp__copy(to.hyp, v.hyp, v.beta + (ptrdiff_t)gp__predictor_reals(from) - v.hyp);
+}
+
+/*	c, G, m and z. G learns the rows of q_sqrt^-1. */
+static void gp__online_first(
+		const gp__online *w, const gp__predictor *from, const gp__view *v, ptrdiff_t q)
+{
+	gp__prediction *t = w->t;
+	const odvgp__simd *isa = t->blas.isa;
+	ptrdiff_t M = t->p->M, n = from->M_factor, at = 0;
+	odvgp_real *G = gp__online_G(t, q), *c = gp__online_at(w, w->o->c, q),
+			   *m = gp__online_at(w, w->o->m, q), *z = gp__online_at(w, w->o->z, q);
+	int learned = from->factor == GP__FACTOR_OF_PRECISION;
+	gp__zero(z, M);
+	if (learned) gp__copy(G, v->factor + q * M * M, M * M);
+	for (int k = 0; k < 2 && !learned; k++, at = n, n = M - n) {
+		const odvgp_real *Q = (k ? v->factor_v : v->factor) + q * n * n;
+		GP__FOR(i, n) {
+			gp__zero(w->x, M);
+			w->x[at + i] = 1;
+			gp__solve_transposed(isa, n, Q, w->x + at);
+			gp__online_rotate(w, at, G, z, 0);
+		}
+	}
+	GP__FOR(j, M) {
+		gp__online_point(t, j);
+		c[j] = gp__online_gamma(t, q);
+	}
+	gp__solve_vector(isa, M, t->v.L, M, c);
+	gp__online_product(t, t->v.L, t->v.alpha + q * M, m);
+	GP__FOR(i, M) m[i] += c[i];
+	gp__online_product(t, G, m, z);
+}
+
+ODVGP_API odvgp_status odvgp_online_start(odvgp_online *online, const odvgp_server *s,
+		ptrdiff_t most, void *block, size_t block_bytes, void *scratch, size_t scratch_bytes,
+		odvgp_info *info)
+{
+	odvgp_online o;
+	gp__online w;
+	odvgp_status status = gp__online_check(s, most, info);
+	if (status) return status;
+	size_t need = gp__online_bytes(s, most, 1, info);
+	if (!need) return ODVGP_E_SIZE;
+	if (!online || !block || !scratch)
+		return gp__is_null(info, !online ? "online" : block ? "scratch" : "block");
+	const gp__predictor *from = gp__layer_of(s);
+	gp__predictor head = gp__online_head(from, most), *p;
+	gp__arena a = gp__scratch_arena(block, block_bytes);
+	memset(&o, 0, sizeof o);
+	p = gp__online_layout(&a, &head, &o);
+	if (a.bad) return gp__small(info, "block", block_bytes);
+	if (scratch_bytes < need) return gp__scratch_small(info);
+	gp__online_copy(from, p);
+	o.server = gp__layer_server(p, s->isa);
+	o.keep = p->M;
+	gp__online_begin(&w, &o, scratch, scratch_bytes);
+	gp__prediction *t = w.t;
+	t->job->X2 = NULL;
+	GP__FOR(k, p->units) {
+		gp__view v = gp__view_of(from, k);
+		gp__predict_unit(t, k);
+		GP__FOR(q, t->P) gp__online_first(&w, from, &v, q);
+	}
+	gp__view v = gp__view_of(p, 0);
+	if (!gp__finite(v.factor, v.factor_v - v.factor))
+		return gp__refuse(info, ODVGP_E_NAN, "server", "its q is singular");
+	if (!p->patches.height) {
+		gp__online_point(t, 0);
+		odvgp_real k = gp__online_prior(t);
+		o.jitter = GP__MAX(t->v.L[0] * t->v.L[0] - k, GP__EPS * k);
+	}
+	*online = o;
+	return ODVGP_OK;
+}
+
+/* --- learning a row --- */
+
+/*	What squares may be, so that those of G, which stops growing by rounding, stay finite. */
+static const odvgp_real gp__online_largest = GP__EPS * GP__LARGEST / 16;
+
+/*	Derivatives of the row's expected log density. Returns whether what they change is finite. */
+static int gp__online_derivatives(
+		const gp__online *w, const gp__y_row *row, const odvgp_real *x, const odvgp_real *y)
+{
+	gp__prediction *t = w->t;
+	const gp__predictor *p = t->p;
+	int gaussian = gp__predict_likelihood(t)->flags & GP__LIK_GAUSSIAN;
+	odvgp_real size = 0, weight = row->weights ? y[row->T] : 1;
+	gp__predict_inputs(t, x, 1);
+	GP__FOR(k, p->units) {
+		gp__predict_unit(t, k);
+		gp__predict_mean(t, 1, 1);
+		gp__predict_features(t, 1);
+		for (ptrdiff_t q = 0; !gaussian && q < t->P; q++) gp__predict_process_var(t, 1, q);
+		size += t->blas.isa->dot(p->M, t->A, t->A);
+	}
+	if (gaussian) gp__zero(t->var, p->F); /* its derivatives do not depend on them */
+	gp__predict_targets(t, y, 1, gp__y_columns(row));
+	gp__lik_job job = gp__predict_lik_job(t, 1);
+	job.weight = &weight;
+	if (gaussian) job.noise = t->scale;
+	job.dmean = w->dmean;
+	job.dvar = w->dvar;
+	job.lik->expect(&job);
+	GP__FOR(q, p->P) {
+		odvgp_real g = w->dmean[q], v = 2 * w->dvar[q];
+		if (!(GP__MAX(v, -v) * size <= gp__online_largest && g * g * size <= gp__online_largest))
+			return 0;
+	}
+	return 1;
+}
+
+/*	The n above. */
+static ptrdiff_t gp__online_returning(const gp__online *w, odvgp_real lambda)
+{
+	return lambda < 1 ? 1 + (ptrdiff_t)((odvgp_real)w->t->p->M * (1 - lambda)) : 0;
+}
+
+/*	Forgets, and learns the row whose A is in t->A. Returns whether rounding lost it. */
+static int gp__online_learn(const gp__online *w, ptrdiff_t q, odvgp_real lambda)
+{
+	const gp__prediction *t = w->t;
+	const odvgp__simd *isa = t->blas.isa;
+	ptrdiff_t M = t->p->M, n = gp__online_returning(w, lambda);
+	odvgp_real *G = gp__online_G(t, q), *z = gp__online_at(w, w->o->z, q), keep = GP__SQRT(lambda),
+			   g = w->dmean[t->first + q], weight = -2 * w->dvar[t->first + q],
+			   root = GP__SQRT(GP__MAX(weight, 0));
+	for (ptrdiff_t j = 0; n && j < M * M; j++) G[j] *= keep;
+	for (ptrdiff_t j = 0; n && j < M; j++) z[j] *= keep;
+	GP__FOR(j, n) {
+		ptrdiff_t i = (w->o->turn + j) % M;
+		gp__zero(w->x, M);
+		w->x[i] = GP__SQRT((odvgp_real)M * (1 - lambda) / (odvgp_real)n);
+		gp__online_rotate(w, i, G, z, 0);
+	}
+	if (root > 0 && g * g <= weight * gp__online_largest) {
+		odvgp_real y = root * isa->dot(M, t->A, gp__online_at(w, w->o->m, q)) + g / root;
+		GP__FOR(j, M) w->x[j] = root * t->A[j];
+		int tells = isa->dot(M, w->x, w->x) > GP__EPS;
+		return gp__online_rotate(w, 0, G, z, y) && tells;
+	}
+	gp__copy(w->x, t->A, M);
+	gp__solve_vector(isa, M, G, M, w->x);
+	isa->axpy(M, g, w->x, z);
+	return 0;
+}
+
+static void gp__online_row(const gp__online *w, odvgp_real lambda)
+{
+	gp__prediction *t = w->t;
+	odvgp_online *o = w->o;
+	int lost = 0, negative = 0;
+	GP__FOR(k, t->p->units) {
+		gp__predict_unit(t, k);
+		if (t->p->units > 1) { /* t->A is the last unit's */
+			gp__predict_mean(t, 1, 1);
+			gp__predict_features(t, 1);
+		}
+		GP__FOR(q, t->P) {
+			lost |= gp__online_learn(w, q, lambda);
+			negative |= w->dvar[t->first + q] > 0;
+			gp__online_solve(w, q);
+		}
+	}
+	o->rows++;
+	o->lost += (uint64_t)lost;
+	o->negative += (uint64_t)negative;
+	o->turn = (o->turn + gp__online_returning(w, lambda)) % t->p->M;
+}
+
+/* --- inducing inputs that change --- */
+
+/*	An array [A,B,C] becomes [A,B2,C2], new numbers 0, in an order that lets them overlap. */
+typedef struct {
+	const odvgp_real *from;
+	odvgp_real *to;
+	ptrdiff_t A, B, B2, C, C2;
+} gp__online_piece;
+
+static void gp__online_move(const gp__online_piece *a, int grows)
+{
+	ptrdiff_t rows = a->A * a->B2, both = GP__MIN(a->C, a->C2);
+	GP__FOR(i, rows) {
+		ptrdiff_t r = grows ? rows - 1 - i : i, b = r % a->B2, n = b < a->B ? both : 0;
+		odvgp_real *to = a->to + r * a->C2;
+		memmove(to, a->from + (r / a->B2 * a->B + b) * a->C, (size_t)n * sizeof *to);
+		gp__zero(to + n, a->C2 - n);
+	}
+}
+
+/*	Make the block one for N points, of which the first keep their numbers. */
+static void gp__online_resize(odvgp_online *o, ptrdiff_t N)
+{
+	gp__predictor *p = gp__online_block(o), head = gp__online_head(p, N);
+	ptrdiff_t M = p->M, P = p->P;
+	gp__view v = gp__view_of(p, 0), to;
+	gp__view_layout(&head, v.beta, 0, &to);
+	ptrdiff_t gamma = v.alpha - v.gamma, a = v.L - v.a_gamma,
+			  rest = v.beta + (ptrdiff_t)gp__predictor_reals(p) - v.hyp;
+	const gp__online_piece piece[] = {
+			{v.beta, to.beta, 1, p->columns, p->columns, gp__points_ld(M), gp__points_ld(N)},
+			{v.gamma, to.gamma, 1, 1, 1, gamma, gamma}, {v.alpha, to.alpha, 1, P, P, M, N},
+			{v.a_gamma, to.a_gamma, 1, 1, 1, a, a}, {v.L, to.L, 1, M, N, M, N},
+			{v.factor, to.factor, P, M, N, M, N}, {v.hyp, to.hyp, 1, 1, 1, rest, rest}};
+	GP__FOR(k, GP__COUNT(piece))
+		gp__online_move(&piece[N > M ? GP__COUNT(piece) - 1 - k : k], N > M);
+	*p = head;
+}
+
+/*	d^2, the square of L's next diagonal entry with x in t->X, for which A becomes its row; *k:
+	k(x,x) with jitter. */
+static odvgp_real gp__online_novelty(const gp__online *w, odvgp_real *k)
+{
+	gp__prediction *t = w->t;
+	gp__predict_unit(t, 0);
+	gp__predict_mean(t, 1, 1);
+	gp__predict_features(t, 1);
+	*k = gp__online_prior(t) + w->o->jitter;
+	return *k - t->blas.isa->dot(t->p->M, t->A, t->A);
+}
+
+/*	x in t->X becomes a point: v's next number, of variance 1 and of mean o(x) / d without m(x), like
+	c's, leaves f as it is. Returns 0 if rounding leaves no d. */
+static int gp__online_grow(const gp__online *w)
+{
+	gp__prediction *t = w->t;
+	odvgp_online *o = w->o;
+	odvgp_real k, square = gp__online_novelty(w, &k), d = GP__SQRT(GP__MAX(square, 0));
+	ptrdiff_t M = t->p->M, N = M + 1;
+	if (!(square > 4 * (odvgp_real)M * GP__EPS * k)) return 0;
+	GP__FOR(q, t->P) {
+		odvgp_real part = t->blas.isa->dot(M, t->A, gp__online_at(w, o->c, q));
+		t->mean[q] = (gp__online_gamma(t, q) - part) / d;
+	}
+	gp__online_resize(o, N);
+	t->v = gp__view_of(t->p, 0);
+	gp__copy(t->v.L + M * N, t->A, M);
+	t->v.L[N * N - 1] = d;
+	gp__points_place(
+			t->kernel, t->v.hyp, t->X, 1, t->v.beta_centre, t->v.beta + M, gp__points_ld(N));
+	GP__FOR(q, t->P) {
+		gp__online_G(t, q)[N * N - 1] = 1;
+		gp__online_at(w, o->z, q)[M] = gp__online_at(w, o->m, q)[M] = gp__online_at(w, o->c, q)[M] =
+				t->mean[q];
+	}
+	o->added++;
+	return 1;
+}
+
+/*	The rotation that takes (a, b) to (h, 0), of n pairs in x and y. */
+static void gp__online_turn(
+		ptrdiff_t n, odvgp_real *x, odvgp_real *y, ptrdiff_t step, odvgp_real a, odvgp_real b)
+{
+	odvgp_real h = GP__SQRT(a * a + b * b), c = h > 0 ? a / h : 1, s = h > 0 ? b / h : 0;
+	for (; n > 0; n--, x += step, y += step) {
+		odvgp_real t = *x;
+		*x = c * t + s * *y;
+		*y = c * *y - s * t;
+	}
+}
+
+/*	The same of columns k and k + 1 of G, from row k on, and of z. */
+static void gp__online_turn_G(
+		ptrdiff_t M, odvgp_real *G, odvgp_real *z, ptrdiff_t k, odvgp_real a, odvgp_real b)
+{
+	gp__online_turn(M - k, G + k * (M + 1), G + k * (M + 1) + 1, M, a, b);
+	gp__online_turn(1, z + k, z + k + 1, 1, a, b);
+}
+
+/*	Drop point j. Without its row L becomes lower by rotations of columns, which v follows; v's last
+	number is then what only point j knew. As G's first one its row and column can be left out: what
+	stays is the factor of the others' marginal precision. */
+static void gp__online_shrink(const gp__online *w, ptrdiff_t j)
+{
+	const gp__view v = w->t->v;
+	ptrdiff_t M = w->t->p->M, ld = gp__points_ld(M);
+	size_t row = (size_t)(M - 1) * sizeof *v.L;
+	GP__FROM(k, j, M - 1) {
+		odvgp_real *L = v.L + (k + 1) * M + k, a = L[0], b = L[1];
+		gp__online_turn(M - 1 - k, L, L + 1, M, a, b);
+		L[1] = 0;
+		GP__FOR(q, w->t->P) {
+			odvgp_real *G = gp__online_G(w->t, q), *at = G + k * (M + 1),
+					   *c = gp__online_at(w, w->o->c, q) + k;
+			gp__online_turn(1, c, c + 1, 1, a, b);
+			gp__online_turn(k + 2, G + k * M, G + (k + 1) * M, 1, a, b);
+			gp__online_turn_G(M, G, gp__online_at(w, w->o->z, q), k, at[0], at[1]);
+			at[1] = 0;
+		}
+	}
+	GP__FROM(i, j, M - 1) memcpy(v.L + i * M, v.L + (i + 1) * M, row);
+	GP__FOR(q, w->t->P) {
+		odvgp_real *G = gp__online_G(w->t, q), *last = G + (M - 1) * M,
+				   *z = gp__online_at(w, w->o->z, q);
+		for (ptrdiff_t k = M - 1; k-- > 0;) gp__online_turn_G(M, G, z, k, last[k], last[k + 1]);
+		GP__FOR(i, M - 1) memmove(G + i * M, G + i * M + 1, row);
+		memmove(z, z + 1, row);
+	}
+	GP__FOR(k, w->t->p->columns) {
+		odvgp_real *at = v.beta + k * ld + j;
+		memmove(at, at + 1, (size_t)(M - 1 - j) * sizeof *at);
+		v.beta[k * ld + M - 1] = 0;
+	}
+	gp__online_resize(w->o, M - 1);
+}
+
+/*	The loss of point j: with e = L^-1 e_j / |L^-1 e_j|, which only it knows, of variance s, and 1 / r
+	given the rest, (s - 1 + log r + (e^T (m - c))^2) / 2 for each process. */
+static double gp__online_loss(const gp__online *w, ptrdiff_t j)
+{
+	const gp__prediction *t = w->t;
+	const odvgp__simd *isa = t->blas.isa;
+	ptrdiff_t M = t->p->M;
+	double loss = 0;
+	gp__zero(w->x, M);
+	w->x[j] = 1;
+	gp__solve_vector(isa, M, t->v.L, M, w->x);
+	double square = (double)isa->dot(M, w->x, w->x);
+	GP__FOR(q, t->P) {
+		double alpha = (double)t->v.alpha[q * M + j], r;
+		gp__online_product(t, gp__online_G(t, q), w->x, t->T);
+		r = (double)isa->dot(M, t->T, t->T) / square;
+		gp__copy(t->T, w->x, M);
+		gp__solve_vector(isa, M, gp__online_G(t, q), M, t->T);
+		loss += 0.5 * (((double)isa->dot(M, t->T, t->T) + alpha * alpha) / square - 1 + log(r));
+	}
+	return loss;
+}
+
+/*	Whether points of this predictor stay. */
+static odvgp_status gp__online_fixed(const odvgp_online *o, odvgp_info *info)
+{
+	const gp__predictor *p = gp__online_block(o);
+	if (!p->patches.height && p->units == 1) return ODVGP_OK;
+	return gp__unsupported(
+			info, "online", "inducing inputs of images and of independent functions stay");
+}
+
+/*	Begins a change: x is added, or NULL. */
+static odvgp_status gp__online_change(gp__online *w, odvgp_online *o, const odvgp_real *x,
+		void *scratch, size_t scratch_bytes, odvgp_info *info)
+{
+	if (!o || !o->z) return gp__is_null(info, "online");
+	odvgp_status status = gp__predict_check(&o->server, x, x ? 1 : 0, scratch, info);
+	if (status || (status = gp__online_fixed(o, info))) return status;
+	if (!scratch) return gp__is_null(info, "scratch");
+	ptrdiff_t M = gp__online_block(o)->M;
+	if (x ? M >= o->most : M < 2)
+		return gp__fail(info, ODVGP_E_SIZE, "online", -1, (double)M,
+				x ? "has as many points as fit" : "needs a point");
+	gp__online_begin(w, o, scratch, scratch_bytes);
+	if (!w->t) return gp__scratch_small(info);
+	if (x) gp__predict_inputs(w->t, x, 1);
+	return ODVGP_OK;
+}
+
+ODVGP_API odvgp_status odvgp_online_add(
+		odvgp_online *o, const odvgp_real *X, void *scratch, size_t scratch_bytes, odvgp_info *info)
+{
+	gp__online w;
+	if (!X) return gp__is_null(info, "X");
+	odvgp_status status = gp__online_change(&w, o, X, scratch, scratch_bytes, info);
+	if (status || gp__online_grow(&w)) return status;
+	return gp__refuse(info, ODVGP_E_NOT_PD, "X", "is known from the other points");
+}
+
+ODVGP_API odvgp_status odvgp_online_drop(odvgp_online *o, ptrdiff_t k, double *loss, void *scratch,
+		size_t scratch_bytes, odvgp_info *info)
+{
+	gp__online w;
+	odvgp_status status = gp__online_change(&w, o, NULL, scratch, scratch_bytes, info);
+	if (status) return status;
+	ptrdiff_t M = w.t->p->M, out = GP__MAX(k, 0);
+	if (k < -1 || k >= M) return gp__fail(info, ODVGP_E_ARG, "k", -1, (double)k, "is out of range");
+	double least = gp__online_loss(&w, out), now;
+	for (ptrdiff_t i = 1; k < 0 && i < M - o->keep / 2; i++)
+		if ((now = gp__online_loss(&w, i)) < least) {
+			least = now;
+			out = i;
+		}
+	gp__online_shrink(&w, out);
+	gp__online_begin(&w, o, scratch, scratch_bytes);
+	GP__FOR(q, w.t->P) gp__online_solve(&w, q);
+	o->loss += least;
+	if (loss) *loss = least;
+	return ODVGP_OK;
+}
+
+/* --- odvgp_online_update --- */
+
+ODVGP_API odvgp_status odvgp_online_update(odvgp_online *o, const odvgp_real *X,
+		const odvgp_real *Y, ptrdiff_t n, odvgp_real lambda, void *scratch, size_t scratch_bytes,
+		odvgp_info *info)
+{
+	gp__online w;
+	odvgp_real k;
+	if (!o || !o->z) return gp__is_null(info, "online");
+	odvgp_status status = gp__predict_check(&o->server, X, n, scratch, info);
+	if (!status && !(lambda > 0 && lambda <= 1))
+		status = gp__fail(info, ODVGP_E_ARG, "lambda", -1, (double)lambda, "must be in (0, 1]");
+	if (!status && o->novelty > 0) status = gp__online_fixed(o, info);
+	if (status || n == 0) return status;
+	if (!Y) return gp__is_null(info, "Y");
+	gp__y_row row = gp__served_row(gp__online_block(o));
+	row.missing = 1;
+	if ((status = gp__targets_check(&row, Y, n, 0, info))) return status;
+	gp__online_begin(&w, o, scratch, scratch_bytes);
+	if (!w.t) return gp__scratch_small(info);
+	GP__FOR(i, n) {
+		const odvgp_real *x = X + i * o->server.D, *y = Y + i * gp__y_columns(&row);
+		if (o->novelty > 0 && w.t->p->M < o->most) {
+			gp__predict_inputs(w.t, x, 1);
+			if (gp__online_novelty(&w, &k) > o->novelty * k && gp__online_grow(&w))
+				gp__online_begin(&w, o, scratch, scratch_bytes);
+		}
+		if (!gp__online_derivatives(&w, &row, x, y))
+			return gp__fail(info, ODVGP_E_NAN, "X", i, NAN, "what a row changes is not finite");
+		gp__online_row(&w, lambda);
+		if (o->novelty > 0 && w.t->p->M > GP__MAX(o->keep, 1)) {
+			(void)odvgp_online_drop(o, -1, NULL, scratch, scratch_bytes, NULL);
+			gp__online_begin(&w, o, scratch, scratch_bytes);
+		}
+	}
+	return ODVGP_OK;
+}
+
+ODVGP_API size_t odvgp_online_seal(odvgp_online *o, odvgp_info *info)
+{
+	if (!o || !o->z) return gp__no_size(gp__is_null(info, "online"));
+	gp__predictor *p = gp__online_block(o);
+	gp__predictor_sum(p, p->checksum);
+	return gp__predictor_bytes(p);
+}
 
 #endif /* ODVGP_PREDICT_ONLY */
 
@@ -11334,9 +13110,11 @@ static odvgp_status gp__compact_head(const odvgp_server *s, gp__compact *p, odvg
 	const gp__predictor *from = gp__served(s);
 	memset(p, 0, sizeof *p);
 	if (!from) return gp__not_served(info);
-	if (from->layers > 1 || from->patches.height)
-		return gp__unsupported(
-				info, "server", from->layers > 1 ? "has several layers" : "is of images");
+	if (from->layers > 1 || from->patches.height || from->factor == GP__FACTOR_OF_PRECISION)
+		return gp__unsupported(info, "server",
+				from->layers > 1		? "has several layers"
+				: from->patches.height ? "is of images"
+									   : "learns online (odvgp_online_start)");
 	const gp__likelihood *lik = &gp__likelihoods[from->likelihood];
 	const uint32_t *words = gp__predictor_kernel(from);
 	const int linear = gp__mean_functions[from->mean_function].A ||
@@ -17211,10 +18989,17 @@ ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *m, const odvgp_real *X, c
 	B = Kb^-1 K_bX K_Xb Kb^-1 / s for the inverse part. Sums run over tiles; memory O(F^2). */
 
 typedef struct {
+	gp__unit *u;
+	odvgp_model *m;
+	const odvgp_blas *blas;
+	const gp__node *node; /* the tape's */
+	const odvgp_real *X, *Y;
+	odvgp_info *info;
 	int gamma; /* gamma's features: GP__..._GAMMA */
 	/* features of beta, of gamma, of both; solved for: weights [from, to) of outputs [first, last),
 	   which share a noise */
 	ptrdiff_t M, Mg, F, from, to, first, last;
+	odvgp_real noise;
 	/* S = Phi Phi^T [F,F] (lower); gamma's Lambda [Mg,Mg] (lower); work [F,F] */
 	odvgp_real *S, *prior, *G;
 	odvgp_real *W;                    /* [M,Mg], if the tape has none */
@@ -17225,11 +19010,23 @@ typedef struct {
 
 /* --- memory --- */
 
-static void gp__fit_layout(const gp__unit *u, gp__arena *a, gp__fit *f)
+static void gp__fit_open(
+		gp__fit *f, gp__unit *u, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info)
 {
-	odvgp_model *m = u->model;
-	const odvgp_config *c = &m->cfg;
 	memset(f, 0, sizeof *f);
+	f->u = u;
+	f->m = u->model;
+	f->blas = &u->model->tape.blas;
+	f->node = u->model->tape.node;
+	f->X = X;
+	f->Y = Y;
+	f->info = info;
+}
+
+static void gp__fit_layout(gp__fit *f, gp__arena *a)
+{
+	const gp__unit *u = f->u;
+	ptrdiff_t tile = u->model->cfg.tile;
 	f->M = u->M;
 	if (gp__uses_v(u)) f->gamma = GP__WHITE_GAMMA;
 	if (u->M_gamma && u->mean_part->gamma) f->gamma = u->mean_part->gamma;
@@ -17245,8 +19042,8 @@ static void gp__fit_layout(const gp__unit *u, gp__arena *a, gp__fit *f)
 	f->w = gp__take(a, u->P, f->F);
 	f->rest = gp__take(a, u->P, f->F);
 	f->scale = gp__take(a, 1, f->F);
-	f->Phi = gp__take(a, f->F, c->tile);
-	f->r = gp__take(a, u->P, c->tile);
+	f->Phi = gp__take(a, f->F, tile);
+	f->r = gp__take(a, u->P, tile);
 }
 
 ODVGP_API size_t odvgp_fit_q_scratch(const odvgp_model *m, odvgp_info *info)
@@ -17256,11 +19053,18 @@ ODVGP_API size_t odvgp_fit_q_scratch(const odvgp_model *m, odvgp_info *info)
 	if (!gp__model_ok(m)) return gp__no_size(gp__is_null(info, "model"));
 	if (m->units > 1)
 		return gp__no_size(gp__unsupported(info, "model", "has several layers or units"));
-	gp__fit_layout(m->unit, &a, &f);
+	gp__fit_open(&f, m->unit, NULL, NULL, info);
+	gp__fit_layout(&f, &a);
 	return a.bad ? gp__too_large(info, "scratch") : a.used + 64;
 }
 
 /* --- sums over all rows --- */
+
+/*	Parameters of a slot that are their own values. */
+static odvgp_real *gp__theta_of(const odvgp_model *m, int slot)
+{
+	return m->par.theta + m->par.slot[slot].offset;
+}
 
 /*	With patches, X2 of the job is in the tape's X. */
 static void gp__fit_images(const gp__unit *u, gp__kjob *job)
@@ -17270,62 +19074,60 @@ static void gp__fit_images(const gp__unit *u, gp__kjob *job)
 	job->weights = gp__node_value(u, u->patch_weights);
 }
 
-/*	out [n1,n2] = K(X1, X2), where X2 is the tape's X if `data`. */
-static void gp__fit_kernel(gp__unit *u, const odvgp_real *X1, ptrdiff_t n1, const odvgp_real *X2,
-		ptrdiff_t n2, int data, odvgp_real *out)
+/*	out [.,n2] = K(Z, X2) of two nodes' points, n2 of X2's. */
+static void gp__fit_kernel(const gp__fit *f, gp__ref Z, gp__ref X2, ptrdiff_t n2, odvgp_real *out)
 {
-	odvgp_model *m = u->model;
 	gp__kjob job;
-	gp__unit_job(&job, u, X1, n1, X2, n2);
+	gp__unit_job(&job, f->u, f->node[Z.id].v, Z.rows, f->node[X2.id].v, n2);
 	job.K = out;
 	job.ldk = n2;
-	if (data) gp__fit_images(u, &job);
-	gp__kernel_matrix(&job, m->tape.scratch, 0);
+	if (X2.id == f->u->X.id) gp__fit_images(f->u, &job);
+	gp__kernel_matrix(&job, f->m->tape.scratch, 0);
 }
 
 /*	W and gamma's Lambda. */
-static void gp__fit_prior(gp__unit *u, gp__fit *f)
+static void gp__fit_prior(gp__fit *f)
 {
-	odvgp_model *m = u->model;
-	const gp__node *node = m->tape.node;
+	const gp__unit *u = f->u;
 	ptrdiff_t Mg = f->Mg;
 	if (f->gamma == GP__NO_GAMMA) return;
 	if (f->gamma == GP__WHITE_GAMMA) {
-		f->W = node[u->W.id].v;
+		f->W = f->node[u->W.id].v;
 		GP__FOR(i, Mg)
 			GP__FOR(j, Mg) f->prior[i * Mg + j] = i == j;
 		return;
 	}
-	gp__fit_kernel(u, node[u->Z_gamma.id].v, Mg, node[u->Z_gamma.id].v, Mg, 0, f->prior);
+	gp__fit_kernel(f, u->Z_gamma, u->Z_gamma, Mg, f->prior);
 	if (f->gamma == GP__FREE_GAMMA) return;
-	gp__fit_kernel(u, node[u->Z_beta.id].v, f->M, node[u->Z_gamma.id].v, Mg, 0, f->W);
-	odvgp_trsm(&m->tape.blas, 0, 0, f->M, Mg, node[u->L.id].v, f->M, f->W, Mg);
-	odvgp_syrk(&m->tape.blas, 1, Mg, f->M, -1, f->W, Mg, NULL, 1, f->prior, Mg);
+	gp__fit_kernel(f, u->Z_beta, u->Z_gamma, Mg, f->W);
+	odvgp_trsm(f->blas, 0, 0, f->M, Mg, f->node[u->L.id].v, f->M, f->W, Mg);
+	odvgp_syrk(f->blas, 1, Mg, f->M, -1, f->W, Mg, NULL, 1, f->prior, Mg);
 }
 
 /*	Phi, ld n, for the n rows in the tape's X, and r = Y - (mean function). */
-static void gp__fit_features(gp__unit *u, gp__fit *f, ptrdiff_t n)
+static void gp__fit_features(gp__fit *f, ptrdiff_t n)
 {
-	odvgp_model *m = u->model;
-	const odvgp_blas *blas = &m->tape.blas;
-	const gp__node *node = m->tape.node, *X = &node[u->X.id], *Y = &node[m->Y.id];
-	const odvgp_slot *A = u->slot_mean_A ? &m->par.slot[u->slot_mean_A] : NULL,
-					 *b = u->slot_mean_b ? &m->par.slot[u->slot_mean_b] : NULL;
+	const gp__unit *u = f->u;
+	const odvgp_model *m = f->m;
+	const odvgp_blas *blas = f->blas;
+	const gp__node *node = f->node, *Y = &node[m->Y.id];
+	const odvgp_real *X = node[u->X.id].v, *A = gp__theta_of(m, u->slot_mean_A),
+					 *b = gp__theta_of(m, u->slot_mean_b);
 	odvgp_real *beta = f->Phi, *gamma = f->Phi + f->M * n;
 	ptrdiff_t P = u->P, D = u->D;
-	gp__fit_kernel(u, node[u->Z_beta.id].v, f->M, X->v, n, 1, beta);
+	gp__fit_kernel(f, u->Z_beta, u->X, n, beta);
 	odvgp_trsm(blas, 0, 0, f->M, n, node[u->L.id].v, f->M, beta, n);
-	if (f->gamma) gp__fit_kernel(u, node[u->Z_gamma.id].v, f->Mg, X->v, n, 1, gamma);
+	if (f->gamma) gp__fit_kernel(f, u->Z_gamma, u->X, n, gamma);
 	if (f->gamma == GP__WHITE_GAMMA || f->gamma == GP__RESIDUAL_GAMMA)
 		odvgp_gemm(blas, 1, 0, f->Mg, n, f->M, -1, f->W, f->Mg, beta, n, 1, gamma, n);
 	if (f->gamma == GP__WHITE_GAMMA)
 		odvgp_trsm(blas, 0, 0, f->Mg, n, node[u->L_v.id].v, f->Mg, gamma, n);
 	GP__FOR(p, P)
 		GP__FOR(i, n) {
-			odvgp_real mean = b ? gp__slot_value(&m->par, b)[p] : 0;
-			if (u->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY) mean = X->v[i * D + p];
-			if (A)
-				GP__FOR(d, D) mean += X->v[i * D + d] * gp__slot_value(&m->par, A)[d * P + p];
+			odvgp_real mean = u->slot_mean_b ? b[p] : 0;
+			if (u->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY) mean = X[i * D + p];
+			if (u->slot_mean_A)
+				GP__FOR(d, D) mean += X[i * D + d] * A[d * P + p];
 			f->r[p * n + i] = Y->v[p * Y->ld + i] - mean;
 		}
 	if (m->cfg.objective == ODVGP_OBJECTIVE_PARTLY) /* subtract the mean of the kept q(v) */
@@ -17338,72 +19140,71 @@ static void gp__fit_features(gp__unit *u, gp__fit *f, ptrdiff_t n)
 }
 
 /*	The tile's sum of k(x,x), divided by the rows' noise factors. */
-static double gp__fit_diag(const gp__unit *u, ptrdiff_t n)
+static double gp__fit_diag(const gp__fit *f, ptrdiff_t n)
 {
-	odvgp_model *m = u->model;
-	const gp__node *X = &m->tape.node[u->X.id];
+	const gp__unit *u = f->u;
+	const gp__node *X = &f->node[u->X.id];
+	gp__node *k_x = &f->m->tape.node[u->k_x.id];
 	double sum = 0;
 	if (u->patch_weights.id) { /* in the memory of the tape's node */
 		gp__kjob job;
-		gp__node *k_x = &m->tape.node[u->k_x.id];
 		gp__unit_job(&job, u, NULL, 0, X->v, n);
 		gp__fit_images(u, &job);
 		gp__lend_value(k_x);
-		gp__images_diag(&job, k_x->v, k_x->aux, m->tape.scratch, 0);
-		GP__FOR(i, n) sum += (double)k_x->v[i] / gp__noise_factor(m, i);
-		return sum;
+		gp__images_diag(&job, k_x->v, k_x->aux, f->m->tape.scratch, 0);
 	}
-	GP__FOR(i, n) sum += (double)gp__unit_diag(u, X->v + i * X->ld) / gp__noise_factor(m, i);
+	GP__FOR(i, n) {
+		odvgp_real k = u->patch_weights.id ? k_x->v[i] : gp__unit_diag(u, X->v + i * X->ld);
+		sum += (double)k / gp__noise_factor(f->m, i);
+	}
 	return sum;
 }
 
 /*	S, h = r Phi^T, rr = |r|^2, and kk = k(x,x) summed over rows and outputs. */
-static odvgp_status gp__fit_sums(
-		gp__unit *u, gp__fit *f, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info)
+static odvgp_status gp__fit_sums(gp__fit *f)
 {
-	odvgp_model *m = u->model;
-	const odvgp_blas *blas = &m->tape.blas;
-	gp__rows rows = gp__rows_plain(X, Y, m->cfg.N);
-	ptrdiff_t P = u->P;
-	odvgp_status s = gp__stop_status(m, info);
+	odvgp_model *m = f->m;
+	const gp__node *node = &f->node[m->Y.id];
+	gp__rows rows = gp__rows_plain(f->X, f->Y, m->cfg.N);
+	ptrdiff_t P = f->u->P;
+	odvgp_status s = gp__stop_status(m, f->info);
 	gp__zero(f->S, f->F * f->F);
 	gp__zero(f->h, P * f->F);
 	f->kk = f->rr = 0;
 	m->tape.sums->weight = m->tape.sums->logs = 0;
 	for (ptrdiff_t at = 0; at < m->cfg.N; at += m->cfg.tile) {
 		ptrdiff_t n = GP__MIN(m->cfg.tile, m->cfg.N - at);
-		if (s || (s = gp__tile_load(m, &rows, at, n, info)) != ODVGP_OK) return s;
+		if (s || (s = gp__tile_load(m, &rows, at, n, f->info)) != ODVGP_OK) return s;
 		for (ptrdiff_t i = 0; i < m->T * n && m->y.missing; i++) {
-			const gp__node *node = &m->tape.node[m->Y.id];
 			odvgp_real y = node->v[i / n * node->ld + i % n];
 			if (y != y)
-				return gp__fail(info, ODVGP_E_UNSUPPORTED, "Y", at + i % n, (double)y,
+				return gp__fail(f->info, ODVGP_E_UNSUPPORTED, "Y", at + i % n, (double)y,
 						"a closed form takes no missing targets: leave out the row, or take steps");
 		}
-		gp__fit_features(u, f, n);
-		f->kk += (double)P * gp__fit_diag(u, n);
-		odvgp_syrk(blas, 0, f->F, n, 1, f->Phi, n, NULL, 1, f->S, f->F);
-		odvgp_gemm(blas, 0, 1, P, f->F, n, 1, f->r, n, f->Phi, n, 1, f->h, f->F);
+		gp__fit_features(f, n);
+		f->kk += (double)P * gp__fit_diag(f, n);
+		odvgp_syrk(f->blas, 0, f->F, n, 1, f->Phi, n, NULL, 1, f->S, f->F);
+		odvgp_gemm(f->blas, 0, 1, P, f->F, n, 1, f->r, n, f->Phi, n, 1, f->h, f->F);
 		GP__FOR(i, P * n) f->rr += (double)f->r[i] * (double)f->r[i];
-		if (m->tape.blas.watcher) m->tape.blas.watcher->at.done += n;
-		s = gp__stop_status(m, info);
+		if (f->blas->watcher) f->blas->watcher->at.done += n;
+		s = gp__stop_status(m, f->info);
 	}
 	if (s) return s;
 	f->weight = m->tape.sums->weight;
 	f->logs = m->tape.sums->logs;
 	if (gp__finite(f->h, P * f->F) && f->rr - f->rr == 0) return ODVGP_OK;
-	return gp__fail(info, ODVGP_E_NAN, "X or Y", -1, f->rr, "a sum over the rows is not finite");
+	return gp__fail(f->info, ODVGP_E_NAN, "X or Y", -1, f->rr, "a sum over the rows is not finite");
 }
 
 /* --- the best mean --- */
 
 /*	Entry (i, j <= i) of Lambda + S / s. */
-static odvgp_real gp__fit_normal(const gp__fit *f, odvgp_real noise, ptrdiff_t i, ptrdiff_t j)
+static odvgp_real gp__fit_normal(const gp__fit *f, ptrdiff_t i, ptrdiff_t j)
 {
 	odvgp_real prior = i < f->M    ? (odvgp_real)(i == j)
 					   : j >= f->M ? f->prior[(i - f->M) * f->Mg + j - f->M]
 								   : 0;
-	return prior + f->S[i * f->F + j] / noise;
+	return prior + f->S[i * f->F + j] / f->noise;
 }
 
 /*	Whether a slot of q is frozen, unless the bound has no q. */
@@ -17412,47 +19213,48 @@ static int gp__fit_held(const odvgp_model *m, int slot)
 	return slot && !m->par.slot[slot].trainable && m->cfg.objective == ODVGP_OBJECTIVE_ELBO;
 }
 
-/*	Slots of the weights of gamma's and of beta's features; 0: none. */
-static int gp__fit_gamma_slot(const gp__unit *u)
+/*	Whether the weights of gamma's and of beta's features are frozen. */
+static int gp__fit_holds_gamma(const gp__unit *u)
 {
-	return u->a_slot.id ? u->slot_a : u->block[GP__ON_GAMMA].slot_mu;
+	return gp__fit_held(u->model, u->a_slot.id ? u->slot_a : u->block[GP__ON_GAMMA].slot_mu);
 }
-static int gp__fit_beta_slot(const gp__unit *u) { return u->block[GP__ON_BETA].slot_mu; }
+static int gp__fit_holds_beta(const gp__unit *u)
+{
+	return gp__fit_held(u->model, u->block[GP__ON_BETA].slot_mu);
+}
 
 /*	Store frozen slots' weights in w; restrict [from, to) to the others. */
-static void gp__fit_hold(const gp__unit *u, gp__fit *f)
+static void gp__fit_hold(gp__fit *f)
 {
-	const odvgp_model *m = u->model;
-	const gp__node *node = m->tape.node;
-	int beta = gp__fit_held(m, gp__fit_beta_slot(u)),
-		gamma = gp__fit_held(m, gp__fit_gamma_slot(u));
+	const gp__unit *u = f->u;
+	int beta = gp__fit_holds_beta(u), gamma = gp__fit_holds_gamma(u);
+	const odvgp_real *of_beta = gp__node_value(u, u->block[GP__ON_BETA].white_mu),
+					 *of_gamma =
+							 gp__node_value(u, u->a.id ? u->a : u->block[GP__ON_GAMMA].white_mu);
 	gp__zero(f->w, u->P * f->F);
 	if (u->mean_part->mu == GP__MU_COEFFICIENTS) { /* one slot holds all weights */
 		if (beta || gamma) f->to = f->from;
 		return;
 	}
 	GP__FOR(p, u->P) {
-		if (beta)
-			gp__copy(f->w + p * f->F, node[u->block[GP__ON_BETA].white_mu.id].v + p * f->M, f->M);
-		if (gamma && f->to == f->F)
-			gp__copy(f->w + p * f->F + f->M,
-					node[u->a.id ? u->a.id : u->block[GP__ON_GAMMA].white_mu.id].v + p * f->Mg,
-					f->Mg);
+		odvgp_real *w = f->w + p * f->F;
+		if (beta) gp__copy(w, of_beta + p * f->M, f->M);
+		if (gamma && f->to == f->F) gp__copy(w + f->M, of_gamma + p * f->Mg, f->Mg);
 	}
 	if (gamma) f->to = GP__MIN(f->to, f->M);
 	if (beta) f->from = GP__MIN(f->M, f->to);
 }
 
 /*	rest = h / s - (Lambda + S / s) w over all features. */
-static void gp__fit_rest(gp__fit *f, odvgp_real noise)
+static void gp__fit_rest(gp__fit *f)
 {
 	GP__FROM(p, f->first, f->last) {
 		const odvgp_real *w = f->w + p * f->F;
 		odvgp_real *rest = f->rest + p * f->F;
-		GP__FOR(i, f->F) rest[i] = f->h[p * f->F + i] / noise;
+		GP__FOR(i, f->F) rest[i] = f->h[p * f->F + i] / f->noise;
 		GP__FOR(i, f->F)
 			GP__FOR(j, i + 1) {
-				odvgp_real g = gp__fit_normal(f, noise, i, j);
+				odvgp_real g = gp__fit_normal(f, i, j);
 				rest[i] -= g * w[j];
 				if (j < i) rest[j] -= g * w[i];
 			}
@@ -17461,20 +19263,20 @@ static void gp__fit_rest(gp__fit *f, odvgp_real noise)
 
 /*	What a jitter of 1 adds to the scaled diagonal: 1 for whitened features, else k(z,z), of which
 	Lambda may be all rounding error. */
-static odvgp_real gp__fit_jitter(const gp__unit *u, const gp__fit *f, ptrdiff_t i)
+static odvgp_real gp__fit_jitter(const gp__fit *f, ptrdiff_t i)
 {
-	const gp__node *Z = &u->model->tape.node[u->Z_gamma.id];
+	const gp__node *Z = &f->node[f->u->Z_gamma.id];
 	odvgp_real scale = f->scale[i];
 	ptrdiff_t j = f->from + i - f->M;
 	if (j < 0 || f->gamma == GP__WHITE_GAMMA) return 1;
-	return scale * scale * gp__unit_diag(u, Z->v + j * Z->ld);
+	return scale * scale * gp__unit_diag(f->u, Z->v + j * Z->ld);
 }
 
 /*	Whether a factor G [n,n] has a pivot below `least` of that. */
-static int gp__fit_near_singular(const gp__unit *u, const gp__fit *f, ptrdiff_t n, odvgp_real least)
+static int gp__fit_near_singular(const gp__fit *f, ptrdiff_t n, odvgp_real least)
 {
 	GP__FOR(i, n)
-		if (!(f->G[i * n + i] * f->G[i * n + i] >= least * gp__fit_jitter(u, f, i))) return 1;
+		if (!(f->G[i * n + i] * f->G[i * n + i] >= least * gp__fit_jitter(f, i))) return 1;
 	return 0;
 }
 
@@ -17482,45 +19284,42 @@ static int gp__fit_near_singular(const gp__unit *u, const gp__fit *f, ptrdiff_t 
 	jitter.relative on its diagonal, or more if it still has no factor. Iterative refinement then
 	corrects the directions that the data decide; in the others coefficients would be so large that
 	predictions in float lose their digits, for at most 2e-3 nats (0.25 without noise). */
-static odvgp_status gp__fit_mean(gp__unit *u, gp__fit *f, odvgp_real noise, odvgp_info *info)
+static odvgp_status gp__fit_mean(gp__fit *f)
 {
-	odvgp_model *m = u->model;
-	const odvgp_blas *blas = &m->tape.blas;
-	ptrdiff_t n = f->to - f->from;
-	odvgp_real added = 0, least = m->cfg.jitter.relative;
+	ptrdiff_t n = f->to - f->from, from = f->from;
+	odvgp_real added = 0, least = f->m->cfg.jitter.relative;
 	odvgp_info bad;
 	GP__FOR(i, n) {
-		odvgp_real d = gp__fit_normal(f, noise, f->from + i, f->from + i);
+		odvgp_real d = gp__fit_normal(f, from + i, from + i);
 		f->scale[i] = d > 0 ? 1 / GP__SQRT(d) : 1;
 	}
 	GP__FOR(tries, 20) {
 		GP__FOR(i, n) {
 			GP__FOR(j, i + 1)
-				f->G[i * n + j] =
-						f->scale[i] * gp__fit_normal(f, noise, f->from + i, f->from + j) * f->scale[j];
-			if (added > 0) f->G[i * n + i] += added * gp__fit_jitter(u, f, i);
+				f->G[i * n + j] = f->scale[i] * gp__fit_normal(f, from + i, from + j) * f->scale[j];
+			if (added > 0) f->G[i * n + i] += added * gp__fit_jitter(f, i);
 		}
-		odvgp_status status = odvgp_potrf(blas, n, f->G, n, &bad);
+		odvgp_status status = odvgp_potrf(f->blas, n, f->G, n, &bad);
 		int singular = status != ODVGP_OK;
-		if (status == ODVGP_E_STOPPED) return gp__stop_status(m, info);
-		if (!singular && (added > 0 || !gp__fit_near_singular(u, f, n, least))) break;
+		if (status == ODVGP_E_STOPPED) return gp__stop_status(f->m, f->info);
+		if (!singular && (added > 0 || !gp__fit_near_singular(f, n, least))) break;
 		if (tries == 19 && singular)
-			return gp__fail(
-					info, ODVGP_E_NOT_PD, "Lambda + Phi Phi^T / noise", bad.row, bad.value, NULL);
+			return gp__fail(f->info, ODVGP_E_NOT_PD, "Lambda + Phi Phi^T / noise", bad.row,
+					bad.value, NULL);
 		added = GP__MAX(4 * added, least);
 	}
 	GP__FOR(pass, 4) {
-		gp__fit_rest(f, noise);
+		gp__fit_rest(f);
 		GP__FROM(p, f->first, f->last) {
-			odvgp_real *x = f->rest + p * f->F + f->from, *w = f->w + p * f->F + f->from;
+			odvgp_real *x = f->rest + p * f->F + from, *w = f->w + p * f->F + from;
 			GP__FOR(i, n) x[i] *= f->scale[i];
-			gp__cholesky_solve(blas, n, f->G, n, x);
+			gp__cholesky_solve(f->blas, n, f->G, n, x);
 			GP__FOR(i, n) w[i] += f->scale[i] * x[i];
 		}
 	}
-	return gp__finite(f->w, u->P * f->F)
+	return gp__finite(f->w, f->u->P * f->F)
 				   ? ODVGP_OK
-				   : gp__refuse(info, ODVGP_E_NAN, "q", "the optimum is not finite");
+				   : gp__refuse(f->info, ODVGP_E_NAN, "q", "the optimum is not finite");
 }
 
 /* --- writing the slots --- */
@@ -17537,104 +19336,94 @@ static odvgp_real *gp__fit_slot(odvgp_model *m, int slot)
 }
 
 /*	Stage block b's mean in its slot's coordinates. */
-static void gp__fit_put_mean(gp__unit *u, const gp__fit *f, int b)
+static void gp__fit_put_mean(const gp__fit *f, int b)
 {
-	odvgp_model *m = u->model;
+	const gp__unit *u = f->u;
 	const gp__block *block = &u->block[b];
-	const odvgp_blas *blas = &m->tape.blas;
-	const odvgp_real *L = m->tape.node[block->L.id].v;
-	ptrdiff_t M = block->M, P = u->P;
+	const odvgp_real *L = f->node[block->L.id].v;
+	ptrdiff_t M = block->M;
 	int coefficients =
 			u->param == ODVGP_PARAMETRISATION_A_BETA || u->mean_part->mu == GP__MU_COEFFICIENTS;
 	if (!block->slot_mu) return;
-	GP__FOR(p, P) {
-		odvgp_real *to = gp__fit_slot(m, block->slot_mu) + p * M;
+	GP__FOR(p, u->P) {
+		odvgp_real *to = gp__fit_slot(f->m, block->slot_mu) + p * M;
 		const odvgp_real *w = f->w + p * f->F + (b == GP__ON_GAMMA ? f->M : 0);
 		if (u->param == ODVGP_PARAMETRISATION_PRIMAL && !coefficients)
-			odvgp_gemm(blas, 0, 1, 1, M, M, 1, w, M, L, M, 0, to, M);
+			odvgp_gemm(f->blas, 0, 1, 1, M, M, 1, w, M, L, M, 0, to, M);
 		else gp__copy(to, w, M);
-		if (coefficients) odvgp_trsm(blas, 0, 1, M, 1, L, M, to, 1);
+		if (coefficients) odvgp_trsm(f->blas, 0, 1, M, 1, L, M, to, 1);
 	}
 }
 
 /*	Stage gamma's coefficients a. HYBRID's w is q_mu + c: subtract c = W a before q_mu is staged. */
-static void gp__fit_put_gamma(gp__unit *u, gp__fit *f)
+static void gp__fit_put_gamma(gp__fit *f)
 {
-	odvgp_model *m = u->model;
-	const gp__node *D = u->gamma_residual.id && u->gamma_coords == ODVGP_GAMMA_COORDS_DIFFERENTIATED
-								? &m->tape.node[u->gamma_residual.id]
-								: NULL;
+	const gp__unit *u = f->u;
+	int scaled = u->gamma_residual.id && u->gamma_coords == ODVGP_GAMMA_COORDS_DIFFERENTIATED;
+	const odvgp_real *D = f->node[u->gamma_residual.id].v;
 	if (!u->a_slot.id) return;
 	GP__FOR(p, u->P) {
-		const odvgp_real *a = f->w + p * f->F + f->M;
-		odvgp_real *to = gp__fit_slot(m, u->slot_a) + p * f->Mg;
-		GP__FOR(i, f->Mg) to[i] = D ? D->v[i] * a[i] : a[i];
-		if (u->shift.id)
-			odvgp_gemm(&m->tape.blas, 0, 0, f->M, 1, f->Mg, -1, f->W, f->Mg, a, 1, 1,
-					f->w + p * f->F, 1);
+		odvgp_real *w = f->w + p * f->F, *a = w + f->M,
+				   *to = gp__fit_slot(f->m, u->slot_a) + p * f->Mg;
+		GP__FOR(i, f->Mg) to[i] = scaled ? D[i] * a[i] : a[i];
+		if (u->shift.id) odvgp_gemm(f->blas, 0, 0, f->M, 1, f->Mg, -1, f->W, f->Mg, a, 1, 1, w, 1);
 	}
 }
 
-/*	Stage block b's q_sqrt: (I + S / s)^-1 = R^-1 R^-T, R factored from the last row up. */
-static odvgp_status gp__fit_put_factor(
-		gp__unit *u, gp__fit *f, odvgp_real noise, int b, odvgp_info *info)
+/*	G [M,M] = I + S / s, lower, of the M features from number `from` on. */
+static void gp__fit_precision(gp__fit *f, ptrdiff_t from, ptrdiff_t M, odvgp_real noise)
 {
-	odvgp_model *m = u->model;
-	const gp__block *block = &u->block[b];
-	const odvgp_blas *blas = &m->tape.blas;
-	ptrdiff_t M = block->M, from = b == GP__ON_GAMMA ? f->M : 0;
-	if (!block->white_sqrt.id || (b == GP__ON_GAMMA && m->cfg.objective == ODVGP_OBJECTIVE_PARTLY))
-		return ODVGP_OK;
-	GP__FOR(i, M) {
+	gp__zero(f->G, M * M);
+	GP__FOR(i, M)
 		GP__FOR(j, i + 1)
 			f->G[i * M + j] = (odvgp_real)(i == j) + f->S[(from + i) * f->F + from + j] / noise;
-		gp__zero(f->G + i * M + i + 1, M - i - 1);
-	}
-	odvgp_status status = odvgp_potrf_reverse(blas, M, f->G, M, info);
-	if (status) return status;
-	odvgp_trtri(blas, M, f->G, M);
-	GP__FROM(p, f->first, f->last) {
-		odvgp_real *to = gp__fit_slot(m, block->slot_sqrt) + p * M * M;
-		if (u->param == ODVGP_PARAMETRISATION_WHITENED) gp__copy(to, f->G, M * M);
-		else odvgp_trmm(blas, 0, M, M, 1, m->tape.node[block->L.id].v, M, f->G, M, 0, to, M);
-		GP__FOR(i, M) gp__zero(to + i * M + i + 1, M - i - 1);
+}
+
+/*	Stage each block's q_sqrt: (I + S / s)^-1 = R^-1 R^-T, R factored from the last row up. */
+static odvgp_status gp__fit_put_factors(gp__fit *f)
+{
+	int blocks = f->m->cfg.objective == ODVGP_OBJECTIVE_PARTLY ? GP__ON_GAMMA : GP__BLOCKS;
+	GP__FOR(b, blocks) {
+		const gp__block *block = &f->u->block[b];
+		ptrdiff_t M = block->M;
+		if (!block->white_sqrt.id) continue;
+		gp__fit_precision(f, b == GP__ON_GAMMA ? f->M : 0, M, f->noise);
+		odvgp_status status = odvgp_potrf_reverse(f->blas, M, f->G, M, f->info);
+		if (status) return status;
+		odvgp_trtri(f->blas, M, f->G, M);
+		GP__FROM(p, f->first, f->last) {
+			odvgp_real *to = gp__fit_slot(f->m, block->slot_sqrt) + p * M * M;
+			if (f->u->param == ODVGP_PARAMETRISATION_WHITENED) gp__copy(to, f->G, M * M);
+			else odvgp_trmm(f->blas, 0, M, M, 1, f->node[block->L.id].v, M, f->G, M, 0, to, M);
+			GP__FOR(i, M) gp__zero(to + i * M + i + 1, M - i - 1);
+		}
 	}
 	return ODVGP_OK;
 }
 
-static odvgp_status gp__fit_put_factors(gp__unit *u, gp__fit *f, odvgp_real noise, odvgp_info *info)
-{
-	odvgp_status status = ODVGP_OK;
-	for (int b = 0; b < GP__BLOCKS && !status; b++)
-		status = gp__fit_put_factor(u, f, noise, b, info);
-	return status;
-}
-
 /*	Stage the Cholesky factor of B = L^-T (S / s) L^-1. With fewer rows than points B is singular:
 	the least amount that suffices is added to its diagonal. */
-static odvgp_status gp__fit_put_inverse(gp__unit *u, gp__fit *f, odvgp_real noise, odvgp_info *info)
+static odvgp_status gp__fit_put_inverse(gp__fit *f)
 {
-	odvgp_model *m = u->model;
-	const odvgp_blas *blas = &m->tape.blas;
-	const odvgp_real *L = m->tape.node[u->L.id].v;
+	const odvgp_real *L = f->node[f->u->L.id].v;
 	ptrdiff_t M = f->M;
 	odvgp_real mean = 0, added = 0,
-			   *to = gp__fit_slot(m, u->block[GP__ON_BETA].slot_sqrt) + f->first * M * M;
+			   *to = gp__fit_slot(f->m, f->u->block[GP__ON_BETA].slot_sqrt) + f->first * M * M;
 	odvgp_info bad;
 	GP__FOR(i, M)
-		GP__FOR(j, i + 1) f->G[i * M + j] = f->G[j * M + i] = f->S[i * f->F + j] / noise;
-	odvgp_trsm(blas, 0, 1, M, M, L, M, f->G, M);
-	odvgp_trsm(blas, 1, 0, M, M, L, M, f->G, M);
+		GP__FOR(j, i + 1) f->G[i * M + j] = f->G[j * M + i] = f->S[i * f->F + j] / f->noise;
+	odvgp_trsm(f->blas, 0, 1, M, M, L, M, f->G, M);
+	odvgp_trsm(f->blas, 1, 0, M, M, L, M, f->G, M);
 	GP__FOR(i, M) mean += f->G[i * M + i] / (odvgp_real)M;
 	GP__FOR(tries, 30) {
 		GP__FOR(i, M) {
 			gp__copy_row(to + i * M, f->G + i * M, i, M);
 			to[i * M + i] += added;
 		}
-		odvgp_status status = odvgp_potrf(blas, M, to, M, &bad);
+		odvgp_status status = odvgp_potrf(f->blas, M, to, M, &bad);
 		if (!status) break;
-		if (status == ODVGP_E_STOPPED) return gp__stop_status(m, info);
-		if (tries == 29) return gp__fail(info, ODVGP_E_NOT_PD, "B", bad.row, bad.value, NULL);
+		if (status == ODVGP_E_STOPPED) return gp__stop_status(f->m, f->info);
+		if (tries == 29) return gp__fail(f->info, ODVGP_E_NOT_PD, "B", bad.row, bad.value, NULL);
 		added = GP__MAX(4 * added, GP__EPS * mean);
 	}
 	GP__FROM(p, 1, f->last - f->first) gp__copy(to + p * M * M, to, M * M);
@@ -17642,19 +19431,19 @@ static odvgp_status gp__fit_put_inverse(gp__unit *u, gp__fit *f, odvgp_real nois
 }
 
 /*	O(M)'s g: repeat its natural step of size 1/2 until g stays. G = -S / (2 s), whatever q is. */
-static odvgp_status gp__fit_diagonal(gp__unit *u, gp__fit *f, odvgp_real noise, gp__diag_work *w)
+static odvgp_status gp__fit_diagonal(gp__fit *f, gp__diag_work *w)
 {
 	ptrdiff_t M = f->M;
 	odvgp_real *E = f->G;
 	GP__FOR(step, 2000) {
 		double moved = 0;
 		GP__FOR(i, M)
-			GP__FOR(j, i + 1) E[i * M + j] = -GP__R(0.5) * f->S[i * f->F + j] / noise;
-		odvgp_status status = gp__diag_factor(u, w, E);
-		if (!status) status = gp__diag_change(u, w, E);
+			GP__FOR(j, i + 1) E[i * M + j] = -GP__R(0.5) * f->S[i * f->F + j] / f->noise;
+		odvgp_status status = gp__diag_factor(f->u, w, E);
+		if (!status) status = gp__diag_change(f->u, w, E);
 		if (status) return status;
 		gp__copy(w->mu, w->g, M);
-		gp__diag_move(u, w, GP__R(0.5));
+		gp__diag_move(f->u, w, GP__R(0.5));
 		GP__FOR(i, M)
 			moved = GP__MAX(
 					moved, fabs((double)(w->g[i] - w->mu[i])) / (double)(w->g[i] + w->mu[i]));
@@ -17663,51 +19452,49 @@ static odvgp_status gp__fit_diagonal(gp__unit *u, gp__fit *f, odvgp_real noise, 
 	return ODVGP_OK;
 }
 
-static odvgp_status gp__fit_put_diagonal(
-		gp__unit *u, gp__fit *f, odvgp_real noise, odvgp_info *info)
+static odvgp_status gp__fit_put_diagonal(gp__fit *f)
 {
-	odvgp_model *m = u->model;
+	gp__unit *u = f->u;
+	odvgp_model *m = f->m;
 	ptrdiff_t M = f->M;
 	gp__diag_work w = gp__diag_work_of(u, GP__NAT_OPTIMUM);
 	odvgp_real *g = gp__fit_slot(m, u->slot_q_diag);
 	odvgp_events events = m->tape.events;
-	gp__copy(w.g, m->tape.node[u->q_diag.id].v, M);
-	odvgp_status status = gp__fit_diagonal(u, f, noise, &w);
-	if (!status) m->tape.events = events;
-	if (!status)
+	gp__copy(w.g, f->node[u->q_diag.id].v, M);
+	odvgp_status status = gp__fit_diagonal(f, &w);
+	if (!status) {
+		m->tape.events = events;
 		GP__FROM(i, f->first * M, f->last * M)
 			g[i] = gp__inside(&m->par, u->slot_q_diag, w.g[i % M]);
+	}
 	gp__end_loan(&m->nat_R, GP__NAT_OPTIMUM);
-	if (!status || status == ODVGP_E_STOPPED) return gp__stop_status(m, info);
-	return gp__refuse(info, status, "q_diag", "its optimum was not reached");
+	if (!status || status == ODVGP_E_STOPPED) return gp__stop_status(m, f->info);
+	return gp__refuse(f->info, status, "q_diag", "its optimum was not reached");
 }
 
-/*	By the covariance part's `optimum`: natural steps that find it, and what stages it. */
-static const struct {
-	int steps;
-	odvgp_status (*put)(gp__unit *u, gp__fit *f, odvgp_real noise, odvgp_info *info);
-} gp__optima[] = {{0, NULL}, {0, gp__fit_put_factors}, {0, gp__fit_put_inverse},
-		{GP__STEPS_DIAGONAL, gp__fit_put_diagonal}};
-
-static const char gp__no_optimum[] = "a mixture has no optimum in closed form: take natural steps";
+/*	What stages it, by the covariance part's `optimum`. To add one: its enumerator in >>model, its
+	function here, its case in gp__fit_check if it needs a certain mean. */
+typedef odvgp_status (*gp__fit_put)(gp__fit *f);
+static const gp__fit_put gp__optima[] = {
+		NULL, gp__fit_put_factors, gp__fit_put_inverse, gp__fit_put_diagonal};
 
 /* --- odvgp_fit_q --- */
 
 static odvgp_status gp__fit_check(const gp__unit *u, odvgp_info *info)
 {
-	int kind = u->cov_part->optimum, steps = gp__optima[kind].steps;
+	int kind = u->cov_part->optimum;
 	if (u->mean_part->optimum != GP__OPTIMUM_WEIGHTS)
 		return gp__unsupported(info, "mean_part", "has no optimum here");
 	if (kind == GP__NO_OPTIMUM) return gp__unsupported(info, "cov_part", "has no optimum here");
-	if ((u->steps & steps) != steps)
+	if (kind == GP__OPTIMUM_DIAGONAL && !(u->steps & GP__STEPS_DIAGONAL))
 		return gp__unsupported(
 				info, "cov_part", "DIAGONAL has an optimum here only with O(M)'s mean");
-	if (u->shift.id && gp__fit_held(u->model, gp__fit_beta_slot(u)) &&
-			!gp__fit_held(u->model, gp__fit_gamma_slot(u)))
+	if (u->shift.id && gp__fit_holds_beta(u) && !gp__fit_holds_gamma(u))
 		return gp__unsupported(info, "q_mu", "must not be frozen for HYBRID's optimum of a_gamma");
 	return ODVGP_OK;
 }
 
+/*	The staged optimum becomes the model's q. */
 static void gp__fit_take(gp__unit *u)
 {
 	odvgp_model *m = u->model;
@@ -17732,24 +19519,25 @@ static void gp__fit_take(gp__unit *u)
 }
 
 /*	Exact GP regression as O(M)'s predictor: Z = X, q_mu = (K + s I)^-1 r, q_diag = 1 / s. */
-static odvgp_status gp__fit_exact(
-		gp__unit *u, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info)
+static odvgp_status gp__fit_exact(gp__fit *f)
 {
-	odvgp_model *m = u->model;
-	gp__rows rows = gp__rows_plain(X, Y, m->cfg.N);
+	gp__unit *u = f->u;
+	odvgp_model *m = f->m;
+	ptrdiff_t N = m->cfg.N;
+	gp__rows rows = gp__rows_plain(f->X, f->Y, N);
 	gp__wants_list want = {0, 0, 0, 0};
 	odvgp_real expected, kl;
-	odvgp_status s = gp__evaluate(m, &rows, want, &expected, &kl, info);
+	odvgp_status s = gp__evaluate(m, &rows, want, &expected, &kl, f->info);
 	if (s) return s;
 	gp__fit_stage(m);
-	const gp__node *bound = &m->tape.node[m->objective.id];
-	ptrdiff_t N = m->cfg.N;
 	odvgp_real noise = gp__noise(m), *g = gp__fit_slot(m, u->slot_q_diag);
-	gp__copy(gp__fit_slot(m, u->block[GP__ON_BETA].slot_mu), bound->aux + 2 * N * N, u->P * N);
-	GP__FOR(i, u->P * N)
-		g[i] = gp__inside(
-				&m->par, u->slot_q_diag, 1 / (noise * (odvgp_real)gp__noise_factor(m, i % N)));
-	gp__copy(m->tape.node[u->Z_beta.id].v, X, N * u->D);
+	gp__copy(gp__fit_slot(m, u->block[GP__ON_BETA].slot_mu),
+			f->node[m->objective.id].aux + 2 * N * N, u->P * N);
+	GP__FOR(i, u->P * N) {
+		odvgp_real precision = 1 / (noise * (odvgp_real)gp__noise_factor(m, i % N));
+		g[i] = gp__inside(&m->par, u->slot_q_diag, precision);
+	}
+	gp__copy(f->node[u->Z_beta.id].v, f->X, N * u->D);
 	gp__touch(m, u->slot_Z_beta);
 	gp__fit_take(u);
 	gp__end_loan(&m->par.lent, GP__LENT_OPTIMUM);
@@ -17757,28 +19545,25 @@ static odvgp_status gp__fit_exact(
 }
 
 /*	Begin odvgp_fit_q or odvgp_upper_bound: carve `scratch`, compute factors and sums. */
-static odvgp_status gp__fit_begin(gp__unit *u, const odvgp_real *X, const odvgp_real *Y,
-		void *scratch, size_t bytes, gp__fit *f, odvgp_info *info)
+static odvgp_status gp__fit_begin(gp__fit *f, void *scratch, size_t bytes)
 {
-	odvgp_model *m = u->model;
 	gp__arena a;
 	gp__wants_list want = {0, 0, 0, GP__GIVES_BOUND | GP__GIVES_L};
-	size_t need = odvgp_fit_q_scratch(m, NULL);
-	if (!scratch) return gp__is_null(info, "scratch");
-	if (!need || bytes < need)
-		return gp__fail(info, ODVGP_E_MEMORY, "scratch", -1, (double)need, "is too small");
+	size_t need = odvgp_fit_q_scratch(f->m, NULL);
+	if (!scratch) return gp__is_null(f->info, "scratch");
+	if (!need || bytes < need) return gp__small(f->info, "scratch", need);
 	gp__arena_init(&a, scratch, bytes);
-	gp__fit_layout(u, &a, f);
-	gp__all_columns(m);
-	gp__mark_params(m, &want);
-	odvgp_status s = gp__tape_forward_info(&m->tape, GP__HEAD, info);
+	gp__fit_layout(f, &a);
+	gp__all_columns(f->m);
+	gp__mark_params(f->m, &want);
+	odvgp_status s = gp__tape_forward_info(&f->m->tape, GP__HEAD, f->info);
 	if (s) return s;
-	gp__fit_prior(u, f);
-	return gp__fit_sums(u, f, X, Y, info);
+	gp__fit_prior(f);
+	return gp__fit_sums(f);
 }
 
 /*	A failed attempt undoes its events and jitters. */
-static odvgp_status gp__fit_end(odvgp_model *m, odvgp_status s, const odvgp_events *before)
+static odvgp_status gp__attempt_end(odvgp_model *m, odvgp_status s, const odvgp_events *before)
 {
 	if (!s) return s;
 	gp__restore_jitters(m);
@@ -17786,74 +19571,75 @@ static odvgp_status gp__fit_end(odvgp_model *m, odvgp_status s, const odvgp_even
 	return s;
 }
 
-/*	Solve for weights, or with `put` stage covariances, of all outputs of one noise at once. */
-static odvgp_status gp__fit_outputs(gp__unit *u, gp__fit *f, int put, odvgp_info *info)
+/*	Solve for weights, or stage covariances with `put`, of all outputs of one noise at once. */
+static odvgp_status gp__fit_outputs(gp__fit *f, gp__fit_put put)
 {
-	const odvgp_model *m = u->model;
-	const odvgp_real *noise = m->tape.node[m->lik_params.id].v;
+	const odvgp_real *noise = f->node[f->m->lik_params.id].v;
 	odvgp_status s = ODVGP_OK;
-	for (f->first = 0; f->first < u->P && !s; f->first = f->last) {
-		f->last = m->extent > 1 ? f->first + 1 : u->P;
-		odvgp_real variance = noise[m->extent > 1 ? f->first : 0];
-		s = put ? gp__optima[u->cov_part->optimum].put(u, f, variance, info)
-				: gp__fit_mean(u, f, variance, info);
+	for (f->first = 0; f->first < f->u->P && !s; f->first = f->last) {
+		int own = f->m->extent > 1;
+		f->last = own ? f->first + 1 : f->u->P;
+		f->noise = noise[own ? f->first : 0];
+		s = put(f);
 	}
 	return s;
 }
 
-static odvgp_status gp__fit_best(gp__unit *u, const odvgp_real *X, const odvgp_real *Y,
-		void *scratch, size_t bytes, odvgp_info *info)
+static odvgp_status gp__fit_best(gp__fit *f, void *scratch, size_t bytes)
 {
-	odvgp_model *m = u->model;
-	gp__fit f;
-	odvgp_status s = gp__fit_begin(u, X, Y, scratch, bytes, &f, info);
+	odvgp_model *m = f->m;
+	odvgp_status s = gp__fit_begin(f, scratch, bytes);
 	if (s) return s;
-	gp__fit_hold(u, &f);
-	if ((s = gp__fit_outputs(u, &f, 0, info))) return s;
+	gp__fit_hold(f);
+	if ((s = gp__fit_outputs(f, gp__fit_mean))) return s;
 	gp__fit_stage(m);
-	gp__fit_put_gamma(u, &f);
-	gp__fit_put_mean(u, &f, GP__ON_BETA);
-	if (f.to == f.F && f.gamma == GP__WHITE_GAMMA) gp__fit_put_mean(u, &f, GP__ON_GAMMA);
+	gp__fit_put_gamma(f);
+	gp__fit_put_mean(f, GP__ON_BETA);
+	if (f->to == f->F && f->gamma == GP__WHITE_GAMMA) gp__fit_put_mean(f, GP__ON_GAMMA);
 	/* v_sqrt needs the sums of A_v */
-	if (u->cov_part->v_sqrt && f.gamma != GP__WHITE_GAMMA) {
-		f.gamma = GP__WHITE_GAMMA;
-		gp__fit_prior(u, &f);
-		s = gp__watch_at(m, ODVGP_PHASE_FIT_Q, 0, m->cfg.N, NULL, info);
-		if (!s) s = gp__fit_sums(u, &f, X, Y, info);
+	if (f->u->cov_part->v_sqrt && f->gamma != GP__WHITE_GAMMA) {
+		f->gamma = GP__WHITE_GAMMA;
+		gp__fit_prior(f);
+		s = gp__watch_at(m, ODVGP_PHASE_FIT_Q, 0, m->cfg.N, NULL, f->info);
+		if (!s) s = gp__fit_sums(f);
 	}
-	if (!s) s = gp__fit_outputs(u, &f, 1, info);
-	if (!s && (s = gp__stop_status(m, info)) == ODVGP_OK) gp__fit_take(u);
+	if (!s) s = gp__fit_outputs(f, gp__optima[f->u->cov_part->optimum]);
+	if (!s && (s = gp__stop_status(m, f->info)) == ODVGP_OK) gp__fit_take(f->u);
 	gp__end_loan(&m->par.lent, GP__LENT_OPTIMUM);
 	return s;
 }
 
-static odvgp_status gp__fit_q(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
-		void *scratch, size_t bytes, odvgp_info *info)
+static odvgp_status gp__fit_q(gp__fit *f, void *scratch, size_t bytes)
 {
+	odvgp_model *m = f->m;
+	odvgp_info *info = f->info;
 	odvgp_status s = gp__watch_at(m, ODVGP_PHASE_FIT_Q, 0, m->cfg.N, NULL, info);
 	if (s) return s;
 	if (m->units > 1) return gp__unsupported(info, "model", gp__one_layer_only);
-	if (m->slot_mixing) return gp__unsupported(info, "functions", gp__no_optimum);
+	if (m->slot_mixing)
+		return gp__unsupported(
+				info, "functions", "a mixture has no optimum in closed form: take natural steps");
 	if (!gp__has_noise(&m->cfg))
 		return gp__unsupported(
 				info, "likelihood", "must be Gaussian for an optimum in closed form");
-	gp__unit *u = m->unit;
 	odvgp_events events = m->tape.events;
 	gp__keep_jitters(m);
-	if (m->cfg.objective == ODVGP_OBJECTIVE_EXACT)
-		return gp__fit_end(m, gp__fit_exact(u, X, Y, info), &events);
-	if ((s = gp__fit_check(u, info))) return s;
-	return gp__fit_end(m, gp__fit_best(u, X, Y, scratch, bytes, info), &events);
+	if (m->cfg.objective == ODVGP_OBJECTIVE_EXACT) s = gp__fit_exact(f);
+	else if ((s = gp__fit_check(f->u, info))) return s;
+	else s = gp__fit_best(f, scratch, bytes);
+	return gp__attempt_end(m, s, &events);
 }
 
 ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
 		const odvgp_watch *watch, void *scratch, size_t scratch_bytes, odvgp_info *info)
 {
 	gp__watcher own, *outer;
+	gp__fit f;
 	odvgp_status s = gp__all_rows_check(m, X, Y, info);
 	if (s) return s;
 	outer = gp__watch_begin(m, &own, watch);
-	s = gp__fit_q(m, X, Y, scratch, scratch_bytes, info);
+	gp__fit_open(&f, m->unit, X, Y, info);
+	s = gp__fit_q(&f, scratch, scratch_bytes);
 	m->tape.blas.watcher = outer;
 	return s;
 }
@@ -17864,67 +19650,50 @@ ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *m, const odvgp_real *X, const od
 		-(P N log(2 pi) + P log|Q + s I| + r^T (Q + t I)^-1 r) / 2
 	with t = s + tr(K - Q) for the upper bound; t = s for the lower one, which also has a trace
 	term. */
-static odvgp_status gp__fit_bound(
-		gp__unit *u, gp__fit *f, odvgp_real noise, double t, double *logs, double *quadratic)
+static odvgp_status gp__fit_bound(gp__fit *f, double t, double *logs, double *quadratic)
 {
-	odvgp_model *m = u->model;
-	const odvgp_blas *blas = &m->tape.blas;
 	ptrdiff_t M = f->M;
 	double hJh = 0;
 	GP__FOR(pass, 2) { /* the determinant with noise, the quadratic with t */
-		odvgp_real by = pass ? (odvgp_real)t : noise;
-		GP__FOR(i, M)
-			GP__FOR(j, i + 1) f->G[i * M + j] = (odvgp_real)(i == j) + f->S[i * f->F + j] / by;
-		odvgp_status status = odvgp_potrf(blas, M, f->G, M, NULL);
+		gp__fit_precision(f, 0, M, pass ? (odvgp_real)t : f->noise);
+		odvgp_status status = odvgp_potrf(f->blas, M, f->G, M, NULL);
 		if (status) return status;
-		*logs = pass ? *logs : f->weight * log((double)noise);
-		if (!pass)
-			GP__FOR(i, M) *logs += 2 * log((double)f->G[i * M + i]);
+		if (pass) break;
+		*logs = f->weight * log((double)f->noise);
+		GP__FOR(i, M) *logs += 2 * log((double)f->G[i * M + i]);
 	}
-	GP__FOR(p, u->P) {
+	GP__FOR(p, f->u->P) {
 		gp__copy(f->rest, f->h + p * f->F, M);
-		odvgp_trsm(blas, 0, 0, M, 1, f->G, M, f->rest, 1);
+		odvgp_trsm(f->blas, 0, 0, M, 1, f->G, M, f->rest, 1);
 		GP__FOR(i, M) hJh += (double)f->rest[i] * (double)f->rest[i];
 	}
 	*quadratic = (f->rr - hJh / t) / t;
 	/* r^T r and the term subtracted from it have a real's digits: refuse errors above 0.01
 	   (|quadratic| + one nat per row and output) */
 	double error = 16 * (double)GP__EPS * f->rr / t,
-		   rows = (double)m->cfg.N * (double)m->cfg.layer[0].P;
+		   rows = (double)f->m->cfg.N * (double)f->m->cfg.layer[0].P;
 	return error <= 0.01 * (rows + fabs(*quadratic)) ? ODVGP_OK : ODVGP_E_NAN;
 }
 
-static odvgp_status gp__fit_bounds(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
-		void *scratch, size_t bytes, odvgp_real *upper, odvgp_real *lower, odvgp_info *info)
+/*	bound: upper, lower. */
+static odvgp_status gp__fit_bounds(gp__fit *f, odvgp_real bound[2])
 {
-	gp__fit f;
-	double logs, above, below, left;
-	gp__unit *u = m->unit;
-	odvgp_status status = gp__fit_begin(u, X, Y, scratch, bytes, &f, info);
-	if (status) return status;
-	odvgp_real noise = gp__noise(m);
-	double P = (double)m->cfg.layer[0].P, constant;
-	constant = P * f.weight * gp__log_2pi;
-	left = f.kk / P;
-	GP__FOR(i, f.M) left -= (double)f.S[i * f.F + i];
+	double logs, above, below;
+	f->noise = gp__noise(f->m);
+	double P = (double)f->m->cfg.layer[0].P, noise = (double)f->noise,
+		   constant = P * f->weight * gp__log_2pi, left = f->kk / P;
+	GP__FOR(i, f->M) left -= (double)f->S[i * f->F + i];
 	left = GP__MAX(left, 0);
-	if ((status = gp__fit_bound(u, &f, noise, (double)noise + left, &logs, &above)) != ODVGP_OK ||
-			(status = gp__fit_bound(u, &f, noise, (double)noise, &logs, &below)))
-		return gp__refuse(info, status, "I + A A^T / noise",
+	odvgp_status status = gp__fit_bound(f, noise + left, &logs, &above);
+	if (status || (status = gp__fit_bound(f, noise, &logs, &below)))
+		return gp__refuse(f->info, status, "I + A A^T / noise",
 				status == ODVGP_E_NAN
 						? "the noise is too small beside the targets: all digits cancel"
 						: NULL);
 	/* equal bounds must not cross by rounding */
-	above = GP__MIN(above, below + P * left / (double)noise);
-	odvgp_real bound[2];
-	bound[0] = (odvgp_real)(-0.5 * (constant + P * logs + above + P * f.logs));
-	bound[1] =
-			(odvgp_real)(-0.5 * (constant + P * logs + below + P * left / (double)noise + P * f.logs));
-	if (!gp__finite(bound, lower ? 2 : 1))
-		return gp__fail(info, ODVGP_E_NAN, "bound", -1, (double)bound[0],
-				"is not finite: the data are too large, or the noise is too small");
-	*upper = bound[0];
-	if (lower) *lower = bound[1];
+	above = GP__MIN(above, below + P * left / noise);
+	bound[0] = (odvgp_real)(-0.5 * (constant + P * logs + above + P * f->logs));
+	bound[1] = (odvgp_real)(-0.5 * (constant + P * logs + below + P * left / noise + P * f->logs));
 	return ODVGP_OK;
 }
 
@@ -17939,9 +19708,19 @@ ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *m, const odvgp_real *X, co
 		return gp__unsupported(
 				info, "model", "an upper bound is for one Gaussian noise and one unit");
 	odvgp_events events = m->tape.events;
+	odvgp_real bound[2];
+	gp__fit f;
 	gp__keep_jitters(m);
-	s = gp__fit_bounds(m, X, Y, scratch, scratch_bytes, upper, lower, info);
-	return gp__fit_end(m, s, &events);
+	gp__fit_open(&f, m->unit, X, Y, info);
+	s = gp__fit_begin(&f, scratch, scratch_bytes);
+	if (!s) s = gp__fit_bounds(&f, bound);
+	if (!s && !gp__finite(bound, lower ? 2 : 1))
+		s = gp__fail(info, ODVGP_E_NAN, "bound", -1, (double)bound[0],
+				"is not finite: the data are too large, or the noise is too small");
+	if (s) return gp__attempt_end(m, s, &events);
+	*upper = bound[0];
+	if (lower) *lower = bound[1];
+	return ODVGP_OK;
 }
 
 /* ---- >>adam   Adam, schedules, scales of coordinates
@@ -18038,11 +19817,10 @@ static odvgp_real gp__schedule_at(const odvgp_schedule *s, uint64_t step)
 ODVGP_API odvgp_status odvgp_set_step_sizes(odvgp_model *m, const odvgp_schedule *lr,
 		const odvgp_schedule *natgrad_step, odvgp_info *info)
 {
-	int lr_ok = !lr || gp__schedule_ok(lr, GP__R(1e6));
 	if (!gp__model_ok(m)) return gp__is_null(info, "model");
-	if (!lr_ok || (natgrad_step && !gp__schedule_ok(natgrad_step, 1)))
-		return gp__refuse(
-				info, ODVGP_E_ARG, lr_ok ? "natgrad_step" : "lr", "is not a valid schedule");
+	const char *bad = natgrad_step && !gp__schedule_ok(natgrad_step, 1) ? "natgrad_step" : NULL;
+	if (lr && !gp__schedule_ok(lr, GP__R(1e6))) bad = "lr";
+	if (bad) return gp__refuse(info, ODVGP_E_ARG, bad, "is not a valid schedule");
 	if (lr) m->cfg.optim.lr = *lr;
 	if (natgrad_step) m->cfg.optim.natgrad_step = *natgrad_step;
 	return ODVGP_OK;
@@ -18055,12 +19833,13 @@ static void gp__renew_scales(gp__unit *u)
 	gp__tape *t = &m->tape;
 	gp__node *A = &t->node[u->A.id], *Zg = &t->node[u->Z_gamma.id], *L = &t->node[u->L.id];
 	odvgp_real k = gp__prior_variance(u);
-	int residual = u->mean_part->scale == GP__SCALE_RESIDUAL,
-		sums = u->mean_part->scale == GP__SCALE_SUM;
-	if (residual) gp__lend_value(A);
-	if (!residual)
+	if (u->mean_part->scale != GP__SCALE_RESIDUAL) {
+		int sums = u->mean_part->scale == GP__SCALE_SUM;
 		GP__FOR(i, u->M_gamma) u->scales[i] = GP__SQRT(sums ? k * (odvgp_real)u->M_gamma : k);
-	for (ptrdiff_t j = 0; j < u->M_gamma && residual; j += m->cfg.tile) {
+		return;
+	}
+	gp__lend_value(A);
+	for (ptrdiff_t j = 0; j < u->M_gamma; j += m->cfg.tile) {
 		ptrdiff_t cols = GP__MIN(m->cfg.tile, u->M_gamma - j);
 		gp__kjob job;
 		gp__unit_job(&job, u, t->node[u->Z_beta.id].v, u->M, Zg->v + j * u->Dz, cols);
@@ -18076,33 +19855,20 @@ static void gp__renew_scales(gp__unit *u)
 	}
 }
 
-/*	Whether SCALED scales a slot besides gamma's: O(M)'s alpha and B_sqrt, in units of 1 / y. */
-static int gp__has_units(const gp__unit *u, int slot)
-{
-	const gp__block *beta = &u->block[GP__ON_BETA];
-	return u->gamma_coords == ODVGP_GAMMA_COORDS_SCALED &&
-		   ((u->mean_part->mu == GP__MU_COEFFICIENTS && slot == beta->slot_mu) ||
-				   (u->cov_part->sqrt_power < 0 && slot == beta->slot_sqrt));
-}
-
-/*	Whether SCALED shortens a slot's steps because they move all M terms of the mean. */
-static int gp__moves_sum(const gp__unit *u, int slot)
-{
-	return u->gamma_coords == ODVGP_GAMMA_COORDS_SCALED && !u->M_gamma &&
-		   u->mean_part->mu == GP__MU_COEFFICIENTS && slot == u->slot_Z_beta;
-}
-
 static gp__scale gp__adam_scale(const odvgp_model *m, int slot)
 {
 	gp__scale scale = gp__unit_scale(m, slot);
-	if (m->par.state[slot].unit < 0) return scale;
-	const gp__unit *u = &m->unit[m->par.state[slot].unit];
-	gp__scale of_gamma = {1, u->scales, u->M_gamma, 1, 0};
-	if (gp__has_units(u, slot)) scale.times = u->prior_sd;
-	if (gp__moves_sum(u, slot)) scale.times *= GP__SQRT((odvgp_real)u->M);
-	if (u->gamma_coords == ODVGP_GAMMA_COORDS_SCALED && u->a_slot.id && slot == u->slot_a)
-		return of_gamma;
-	return scale;
+	const gp__unit *u = &m->unit[GP__MAX(m->par.state[slot].unit, 0)];
+	const gp__block *beta = &u->block[GP__ON_BETA];
+	int sum = u->mean_part->mu == GP__MU_COEFFICIENTS;
+	if (m->par.state[slot].unit < 0 || u->gamma_coords != ODVGP_GAMMA_COORDS_SCALED) return scale;
+	/* O(M)'s alpha and B_sqrt are in units of 1 / y; steps of its points move all M terms */
+	if ((sum && slot == beta->slot_mu) || (u->cov_part->sqrt_power < 0 && slot == beta->slot_sqrt))
+		scale.times = u->prior_sd;
+	if (sum && !u->M_gamma && slot == u->slot_Z_beta) scale.times *= GP__SQRT((odvgp_real)u->M);
+	if (!u->a_slot.id || slot != u->slot_a) return scale;
+	const gp__scale of_gamma = {1, u->scales, u->M_gamma, 1, 0};
+	return of_gamma;
 }
 
 /*	Before the kernels move: stores sqrt(k(x,x)), and renews gamma's scales every 100 steps. */
@@ -18118,29 +19884,28 @@ static void gp__adam_units(odvgp_model *m)
 	if (scaled) m->state.scales_age = renew ? 1 : m->state.scales_age + 1;
 }
 
+/*	The derivative of number i of slot s in its theta. */
+static odvgp_real gp__theta_derivative(const odvgp_model *m, int s, ptrdiff_t i)
+{
+	if (!m->par.slot[s].positive) return 1;
+	return gp__positive_derivative(&m->par, s, m->par.theta[i], m->par.value[i]);
+}
+
 static void gp__adam_step(odvgp_model *m, odvgp_real lr)
 {
-	gp__adam adam;
-	adam.lr = (double)lr;
-	adam.beta1 = (double)m->cfg.optim.adam_beta1;
-	adam.beta2 = (double)m->cfg.optim.adam_beta2;
-	adam.eps = (double)m->cfg.optim.adam_eps;
-	adam.eps_inside = m->cfg.reproduce.adam_eps_inside;
-	adam.t = ++m->state.adam_steps;
+	const odvgp_config *c = &m->cfg;
+	gp__adam adam = {(double)lr, (double)c->optim.adam_beta1, (double)c->optim.adam_beta2,
+			(double)c->optim.adam_eps, c->reproduce.adam_eps_inside, ++m->state.adam_steps};
 	gp__adam_units(m);
 	GP__EACH_SLOT(s, m) {
 		const odvgp_slot *slot = &m->par.slot[s];
 		ptrdiff_t o = slot->offset;
 		if (!slot->trainable || slot->natgrad || !slot->count) continue;
-		if (slot->positive)
-			GP__FROM(i, o, o + slot->count)
-				m->par.grad[i] *=
-						gp__positive_derivative(&m->par, s, m->par.theta[i], m->par.value[i]);
+		GP__EACH_VALUE(i, slot) m->par.grad[i] *= gp__theta_derivative(m, s, i);
 		gp__scale scale = gp__adam_scale(m, s);
 		gp__adam_update(&adam, slot->count, m->par.theta + o, m->par.grad + o, &scale, m->m1 + o,
 				m->m2 + o);
-		if (slot->positive)
-			GP__FROM(i, o, o + slot->count) gp__set_theta(m, s, i, m->par.theta[i]);
+		GP__EACH_VALUE(i, slot) gp__set_theta(m, s, i, m->par.theta[i]);
 		gp__touch(m, s);
 	}
 }
@@ -18262,12 +20027,12 @@ static double gp__lbfgs_next(
 /*	Leaves in trial and g_trial a point that satisfies the Wolfe conditions, or else the lowest one
 	seen. Evaluating it again restores the state of the loss, which is deterministic. Returns 0 if
 	no point is lower. */
-static int gp__lbfgs_search(
-		gp__lbfgs *w, const gp__problem *p, double first, double derivative, gp__probe *at)
+static int gp__lbfgs_search(gp__lbfgs *w, const gp__problem *p, double derivative, gp__probe *at)
 {
 	gp__probe start = {0, w->loss, derivative}, lo = start, hi = {HUGE_VAL, HUGE_VAL, 0},
 			  old = start;
-	double a = first, width = HUGE_VAL;
+	double length = gp__length(w->n, w->g), a = w->pairs || length <= 1 ? 1 : 1 / length,
+		   width = HUGE_VAL;
 	GP__FOR(i, GP__SEARCH_PROBES) {
 		*at = gp__lbfgs_probe(w, p, a);
 		if (w->stopped) return 0;
@@ -18309,8 +20074,7 @@ static void gp__lbfgs_remember(gp__lbfgs *w)
 	w->pairs = GP__MIN(w->pairs + 1, (uint64_t)w->memory);
 }
 
-/*	Ends an iteration without a lower point or a change of value: converged if the first direction
-	promised little gain, else stuck. */
+/*	The value has not changed: converged if the first direction promised little gain, else stuck. */
 static void gp__lbfgs_end(gp__lbfgs *w, double gain, double size)
 {
 	w->converged = gain <= pow((double)GP__EPS, 2.0 / 3) * size;
@@ -18329,9 +20093,8 @@ static int gp__lbfgs_iterate(gp__lbfgs *w, const gp__problem *p)
 	w->converged = w->stuck = w->stopped = 0;
 	for (;;) {
 		double derivative = gp__lbfgs_direction(w);
-		double length = gp__length(w->n, w->g), first = w->pairs || length <= 1 ? 1 : 1 / length;
 		if (gain < 0) gain = -derivative;
-		if (derivative < 0 && gp__lbfgs_search(w, p, first, derivative, &at)) break;
+		if (derivative < 0 && gp__lbfgs_search(w, p, derivative, &at)) break;
 		if (w->stopped) {
 			w->pairs = pairs;
 			w->next = next;
@@ -18372,7 +20135,7 @@ static void gp__report(
 typedef struct {
 	odvgp_model *m;
 	const gp__rows *rows;
-	uint64_t nat_valid, fitted; /* at the start of the iteration */
+	gp__state start; /* of the iteration */
 	odvgp_real expected, kl;
 } gp__lbfgs_job;
 
@@ -18411,9 +20174,7 @@ static void gp__lbfgs_gradient(const odvgp_model *m, odvgp_real *g)
 		gp__scale scale = gp__unit_scale(m, s);
 		GP__FOR(k, slot->count) {
 			ptrdiff_t i = slot->offset + k;
-			odvgp_real derivative = slot->positive ? gp__positive_derivative(&m->par, s,
-															 m->par.theta[i], m->par.value[i])
-												   : 1;
+			odvgp_real derivative = gp__theta_derivative(m, s, i);
 			g[i] = slot->trainable ? m->par.grad[i] * derivative / gp__scale_at(&scale, k) : 0;
 		}
 	}
@@ -18444,8 +20205,7 @@ static void gp__lbfgs_loss(void *user, const odvgp_real *x, double *loss, odvgp_
 	m->lbfgs.stopped = gp__stopped(&m->tape.blas) != 0;
 }
 
-/*	The stored bound is valid for these rows only. */
-static uint64_t gp__lbfgs_hash(const odvgp_real *x, ptrdiff_t n, uint64_t h)
+static uint64_t gp__reals_hash(const odvgp_real *x, ptrdiff_t n, uint64_t h)
 {
 	GP__FOR(i, n) {
 		uint64_t bits = 0;
@@ -18455,48 +20215,43 @@ static uint64_t gp__lbfgs_hash(const odvgp_real *x, ptrdiff_t n, uint64_t h)
 	return h;
 }
 
-static int gp__lbfgs_same_jitters(const odvgp_model *m)
+/*	Store the jitters; whether they were the same before. */
+static int gp__lbfgs_note_jitters(odvgp_model *m)
 {
 	int same = 1;
 	GP__EACH_UNIT(u, m)
-		GP__FOR(k, GP__JITTERS) same &= u->jitter[k].raised == u->lbfgs_jitter[k];
+		GP__FOR(k, GP__JITTERS) {
+			same &= u->jitter[k].raised == u->lbfgs_jitter[k];
+			u->lbfgs_jitter[k] = u->jitter[k].raised;
+		}
 	return same;
-}
-
-static void gp__lbfgs_note_jitters(odvgp_model *m)
-{
-	GP__EACH_UNIT(u, m)
-		GP__FOR(k, GP__JITTERS) u->lbfgs_jitter[k] = u->jitter[k].raised;
 }
 
 /* --- one iteration of training --- */
 
-/*	Loss and gradient at theta: the last iteration's if still valid, else computed, which drops the
-	pairs: they belong to another function. */
+/*	Loss and gradient at theta: the last iteration's if still valid, else computed, without the
+	pairs, which belong to another function. */
 static odvgp_status gp__lbfgs_start(gp__lbfgs_job *job, ptrdiff_t *evaluations, odvgp_info *info)
 {
 	odvgp_model *m = job->m;
 	const gp__rows *rows = job->rows;
 	gp__lbfgs *w = &m->lbfgs;
 	gp__state *state = &m->state;
-	uint64_t hash = gp__lbfgs_hash(rows->Y, rows->n * gp__y_columns(&m->y),
-			gp__lbfgs_hash(rows->X, rows->n * m->cfg.layer[0].D, 1));
+	/* the stored bound is valid for these rows only */
+	uint64_t hash = gp__reals_hash(rows->Y, rows->n * gp__y_columns(&m->y),
+			gp__reals_hash(rows->X, rows->n * m->cfg.layer[0].D, 1));
 	gp__lbfgs_take(m, w->x);
 	job->expected = (odvgp_real)state->lbfgs_expected;
 	job->kl = (odvgp_real)state->lbfgs_kl;
 	w->loss = state->lbfgs_kl - state->lbfgs_expected;
 	*evaluations = 0;
-	if (state->lbfgs_valid && state->lbfgs_data == hash && gp__lbfgs_same_jitters(m))
+	if (state->lbfgs_valid && state->lbfgs_data == hash && gp__lbfgs_note_jitters(m))
 		return ODVGP_OK;
 	odvgp_events events = m->tape.events;
 	gp__keep_jitters(m);
 	state->lbfgs_valid = 0; /* g is overwritten, also on failure */
-	odvgp_status s = gp__lbfgs_evaluate(job, &w->loss, w->g, info);
-	if (s) {
-		gp__restore_jitters(m);
-		m->tape.events = events;
-		return s;
-	}
+	odvgp_status s = gp__attempt_end(m, gp__lbfgs_evaluate(job, &w->loss, w->g, info), &events);
+	if (s) return s;
 	gp__lbfgs_drop(w);
 	state->lbfgs_data = hash;
 	*evaluations = 1;
@@ -18511,8 +20266,7 @@ static void gp__lbfgs_return(gp__lbfgs_job *job)
 	gp__copy(m->par.theta, m->good, m->par.count);
 	gp__copy(m->par.value, gp__lent(&m->kept, GP__KEPT_BY_LBFGS), m->par.positive);
 	gp__restore_jitters(m);
-	m->state.nat_valid = job->nat_valid;
-	m->state.fitted = job->fitted;
+	m->state = job->start;
 }
 
 static odvgp_status gp__lbfgs_step(
@@ -18533,16 +20287,13 @@ static odvgp_status gp__lbfgs_step(
 	if (s) return s;
 	odvgp_real expected = job.expected, kl = job.kl;
 	gp__keep_jitters(m);
-	job.nat_valid = state->nat_valid;
-	job.fitted = state->fitted;
+	job.start = *state;
 	gp__copy(m->good, m->par.theta, m->par.count);
 	gp__copy(gp__lend(&m->kept, GP__KEPT_BY_LBFGS), m->par.value, m->par.positive);
 	gp__lbfgs_note_jitters(m);
-	uint64_t valid = state->lbfgs_valid;
 	odvgp_events events = m->tape.events;
 	if (gp__lbfgs_iterate(w, &problem)) {
-		if (!gp__lbfgs_same_jitters(m)) gp__lbfgs_drop(w);
-		gp__lbfgs_note_jitters(m);
+		if (!gp__lbfgs_note_jitters(m)) gp__lbfgs_drop(w);
 	} else {
 		gp__lbfgs_return(&job);
 		job.expected = expected;
@@ -18550,16 +20301,15 @@ static odvgp_status gp__lbfgs_step(
 	}
 	gp__end_loan(&m->kept, GP__KEPT_BY_LBFGS);
 	if (w->stopped) {
-		state->lbfgs_valid = valid;
 		m->tape.events = events;
 		return gp__refuse(info, ODVGP_E_STOPPED, "watch", NULL);
 	}
 	state->lbfgs_expected = (double)job.expected;
 	state->lbfgs_kl = (double)job.kl;
 	state->lbfgs_valid = 1;
-	/* not needed: the bound can be evaluated where a line search ends */
+	/* The bound can be evaluated where a line search ends. A raised jitter stays: another one gives
+	   another function. */
 	state->good_valid = 0;
-	/* a raised jitter stays: another one gives another function */
 	state->steps++;
 	if (!report) return ODVGP_OK;
 	gp__report(m, expected, kl, report);
@@ -18612,8 +20362,8 @@ static void gp__natural_back(odvgp_model *m)
 
 enum { GP__WATCHED_LOOKS = 4, GP__CURVED_LOOKS = 20 };
 
-/*	Whether log p(y|f) is not concave in what q moves, or couples functions that move together: a
-	step of any size can overshoot. */
+/*	Whether a natural step of any size can overshoot: log p(y|f) is not concave in what q moves, or
+	couples functions that move together. */
 static int gp__is_curved(const odvgp_model *m)
 {
 	return !(m->y.lik->flags & GP__LIK_LOG_CONCAVE) || m->cfg.lik.link_jitter > 0 ||
@@ -18621,9 +20371,9 @@ static int gp__is_curved(const odvgp_model *m)
 }
 
 /*	A natural step that is checked: O(M)'s if it sees all rows, a curved model's always. While the
-	bound falls, restore q from the last good parameters, which gave `bound`, evaluate them again,
-	because a step uses up its statistics, and take half the step. If that fails, as it can when the
-	rows change meanwhile, the step counts as not taken. Adds its evaluations to *evaluations. */
+	bound falls, restore the last good q, which gave `bound`, evaluate it again, because a step uses
+	up its statistics, and take half the step. If that fails, as it can when the rows change
+	meanwhile, no step was taken. Adds its evaluations to *evaluations. */
 static odvgp_status gp__step_watched(odvgp_model *m, const gp__rows *rows, gp__wants_list want,
 		odvgp_real tau, double bound, int *evaluations, odvgp_info *info)
 {
@@ -18643,14 +20393,9 @@ static odvgp_status gp__step_watched(odvgp_model *m, const gp__rows *rows, gp__w
 		m->tape.events.step_shortened++;
 		gp__natural_back(m);
 		++*evaluations;
-		s = gp__evaluate(m, rows, want, &expected, &kl, info);
-		if (s) {
-			gp__restore_jitters(m);
-			m->tape.events = events;
-			m->state.nat_steps = nat_steps;
-			return s;
-		}
+		s = gp__attempt_end(m, gp__evaluate(m, rows, want, &expected, &kl, info), &events);
 		m->state.nat_steps = nat_steps;
+		if (s) return s;
 		if (looks == most || gp__nat_step(m, tau *= GP__R(0.5))) break;
 	}
 	return ODVGP_OK;
@@ -18663,21 +20408,23 @@ static odvgp_status gp__step_watched(odvgp_model *m, const gp__rows *rows, gp__w
 static odvgp_status gp__step_natural(odvgp_model *m, const gp__rows *rows, gp__wants_list want,
 		odvgp_real tau, double bound, int *looks, odvgp_info *info)
 {
-	int sampled = gp__columns_sampled(m), of_gamma = gp__any_natural_reads_gradient(m),
-		looked = gp__any_watched(m) || gp__is_curved(m);
-	odvgp_status s = ODVGP_OK;
-	if (looked && !of_gamma) return gp__step_watched(m, rows, want, tau, bound, looks, info);
-	if (!of_gamma) return gp__nat_step(m, tau) == ODVGP_E_STOPPED ? ODVGP_E_STOPPED : ODVGP_OK;
+	int of_gamma = gp__any_natural_reads_gradient(m), sampled = of_gamma && gp__columns_sampled(m);
+	odvgp_status s;
 	if (sampled) {
 		gp__all_columns(m);
 		bound = gp__bound_of(m, rows);
 		++*looks;
 	}
-	if (looked) s = gp__step_watched(m, rows, want, tau, bound, looks, info);
-	else if ((s = gp__nat_step(m, tau)) == ODVGP_OK) {
-		gp__hold(m, 1);
-		*looks += gp__nat_gamma_check(m, rows, bound);
-	} else if (s != ODVGP_E_STOPPED) s = ODVGP_OK;
+	if (gp__any_watched(m) || gp__is_curved(m))
+		s = gp__step_watched(m, rows, want, tau, bound, looks, info);
+	else {
+		s = gp__nat_step(m, tau);
+		if (!s && of_gamma) {
+			gp__hold(m, 1);
+			*looks += gp__nat_gamma_check(m, rows, bound);
+		}
+		if (s != ODVGP_E_STOPPED) s = ODVGP_OK;
+	}
 	if (sampled) gp__sample_columns(m);
 	return s;
 }
@@ -18823,15 +20570,15 @@ ODVGP_API odvgp_status odvgp_step(odvgp_model *m, const odvgp_real *X, const odv
 
 	odvgp_init_beta, odvgp_init_gamma and odvgp_init_hyper describe the methods.
 
-	KMEANS draws seeds with probability proportional to the squared distance to the seeds so far, so
-	that repeated rows are drawn once. At most 10 of Lloyd's iterations follow.
+	KMEANS draws seeds with probability proportional to the squared distance to those so far, so
+	that repeated rows are drawn once. 10 of Lloyd's iterations follow.
 
 	GREEDY [GREEDY]: column k of the pivoted Cholesky factor of the sample's kernel matrix is
 		l_k = (K(X,x_k) - sum_{j<k} l_j l_j(x_k)) / sqrt(v(x_k))
 	and the variances fall by its squares, v -= l_k^2.
 
-	MEDIAN's factors from 0.1 to 1 are 0.1 sqrt(D) and sqrt(D) for two base kernels on standardised
-	inputs, as [ODVGP] appendix E. */
+	On standardised inputs MEDIAN gives two base kernels 0.1 sqrt(D) and sqrt(D), as [ODVGP]
+	appendix E. */
 
 /*	`times` rows for each point, at least 4096, at most all N. */
 static ptrdiff_t gp__sample_rows(ptrdiff_t N, ptrdiff_t points, ptrdiff_t times)
@@ -18892,6 +20639,11 @@ static ptrdiff_t gp__residual_rows(const gp__unit *u)
 #define GP__MEDIAN_ROWS 512
 
 typedef struct {
+	const gp__unit *u;
+	odvgp_model *m;
+	ptrdiff_t N, D, M; /* candidates; their columns; points in beta */
+	/* the unit's rows [.,u->D]; candidates [N,D], which are the rows, or patches of them */
+	const odvgp_real *data, *X;
 	/* what units above layer 0 see, rows through the mean functions below: sample[layer % 2] */
 	odvgp_real *sample[2];
 	/* PROJECTION: the correlation matrix [D,D], axes [P,D], a vector and the columns' means [D];
@@ -18901,17 +20653,17 @@ typedef struct {
 	/* distance: of a row to its nearest centre (squared), or its variance; centre_t [D, padded M]:
 	   the centres, transposed */
 	odvgp_real *distance, *centre, *centre_t, *median;
-	/* [Dz]: gp__find_lengths; [tasks,padded Dz]: a row in these lengths */
+	/* [D]: gp__find_lengths; [tasks,padded D]: a row in these lengths */
 	odvgp_real *per_length, *scaled;
-	/* row: the sample; nearest: each row's centre; count: rows of each centre */
-	ptrdiff_t *row, *nearest, *count;
+	/* row: the sample, of `rows` rows; nearest: each row's centre; count: rows of each centre */
+	ptrdiff_t *row, *nearest, *count, rows;
 	const odvgp_real **table; /* hash table of rows taken */
 	ptrdiff_t table_size;
 	/* GREEDY: the sample [rows,D]; the pivoted Cholesky factor of its kernel matrix [rows,M] */
 	odvgp_real *chosen, *factor;
 	/* RESIDUAL: chol(Kb) [M,M]; a tile [tile,D] and (L^-1 K(Z_beta,X))^T [tile,M] */
-	odvgp_real *Lb, *X, *A;
-	odvgp_real *patches; /* candidates [.,Dz] */
+	odvgp_real *Lb, *tile, *A;
+	odvgp_real *patches; /* candidates [N,D] */
 	odvgp_real *gaps;    /* ULAPANE: each column's d_x and the targets' d_y [D,1+T] */
 	double target_variance;
 	gp__arena rest; /* for kernel matrices */
@@ -18923,10 +20675,15 @@ static void gp__init_scratch(gp__arena *a, const gp__unit *u, gp__init_work *w)
 	const odvgp_config *c = &m->cfg;
 	int greedy = c->init.beta == ODVGP_INIT_BETA_GREEDY,
 		residual = c->init.gamma == ODVGP_INIT_GAMMA_RESIDUAL && u->M_gamma > 0,
-		hidden = !gp__is_last(u);
-	ptrdiff_t seen = gp__seen_rows(m), widest[2] = {0, 0}, sample = gp__greedy_rows(u),
-			  rows = residual ? gp__residual_rows(u) : gp__init_rows(u);
+		hidden = !gp__is_last(u), tasks = gp__tasks(&c->threads);
+	ptrdiff_t seen = gp__seen_rows(m), widest[2] = {0, 0}, sample = gp__greedy_rows(u), D = u->Dz,
+			  M = u->M, rows = residual ? gp__residual_rows(u) : gp__init_rows(u);
 	memset(w, 0, sizeof *w);
+	w->u = u;
+	w->m = m;
+	w->N = gp__candidates(u);
+	w->D = D;
+	w->M = M;
 	GP__FROM(l, 1, c->layers) widest[l % 2] = GP__MAX(widest[l % 2], c->layer[l].D);
 	GP__FOR(k, 2) w->sample[k] = gp__take(a, seen, widest[k]);
 	int passes = hidden && (u->slot_mean_A || u->patches.image_output);
@@ -18936,27 +20693,27 @@ static void gp__init_scratch(gp__arena *a, const gp__unit *u, gp__init_work *w)
 	w->vector = gp__take(a, 1, wide);
 	w->means = gp__take(a, 2, wide);
 	w->table_size = 64;
-	while (w->table_size < 2 * (u->M_gamma + u->M)) w->table_size *= 2;
+	while (w->table_size < 2 * (u->M_gamma + M)) w->table_size *= 2;
 	w->distance = gp__take(a, rows, 1);
-	w->centre = gp__take(a, u->M, u->Dz);
-	w->centre_t = gp__take(a, u->Dz, gp__padded(u->M));
-	w->per_length = gp__take(a, 1, u->Dz);
-	w->scaled = gp__take(a, gp__tasks(&c->threads), gp__padded(u->Dz));
+	w->centre = gp__take(a, M, D);
+	w->centre_t = gp__take(a, D, gp__padded(M));
+	w->per_length = gp__take(a, 1, D);
+	w->scaled = gp__take(a, tasks, gp__padded(D));
 	w->median = gp__take(a, GP__MEDIAN_ROWS, 1);
 	w->row = GP__TAKE(a, ptrdiff_t, rows);
 	w->nearest = GP__TAKE(a, ptrdiff_t, rows);
-	w->count = GP__TAKE(a, ptrdiff_t, u->M);
-	if (u->patches.height) w->patches = gp__take(a, gp__candidates(u), u->Dz);
+	w->count = GP__TAKE(a, ptrdiff_t, M);
+	if (u->patches.height) w->patches = gp__take(a, w->N, D);
 	w->table = GP__TAKE(a, const odvgp_real *, w->table_size);
-	if (c->init.hyperparams == ODVGP_INIT_HYPER_ULAPANE) w->gaps = gp__take(a, u->Dz, 1 + m->T);
+	if (c->init.hyperparams == ODVGP_INIT_HYPER_ULAPANE) w->gaps = gp__take(a, D, 1 + m->T);
 	if (greedy) {
-		w->chosen = gp__take(a, sample, u->Dz);
-		w->factor = gp__take(a, sample, u->M);
+		w->chosen = gp__take(a, sample, D);
+		w->factor = gp__take(a, sample, M);
 	}
 	if (residual) {
-		w->Lb = gp__take(a, u->M, u->M);
-		w->X = gp__take(a, c->tile, u->Dz);
-		w->A = gp__take(a, c->tile, u->M);
+		w->Lb = gp__take(a, M, M);
+		w->tile = gp__take(a, c->tile, D);
+		w->A = gp__take(a, c->tile, M);
 	}
 	w->rest = *a;
 	gp__arena images = *a;
@@ -18964,7 +20721,7 @@ static void gp__init_scratch(gp__arena *a, const gp__unit *u, gp__init_work *w)
 		gp__shapes s;
 		memset(&s, 0, sizeof s);
 		s.unit = u;
-		s.tasks = gp__tasks(&c->threads);
+		s.tasks = tasks;
 		gp__take(&images, 1, gp__patches_count(&u->patches));
 		gp__take_bytes(&images, gp__images_scratch(&s, 0), 1);
 	}
@@ -18973,8 +20730,8 @@ static void gp__init_scratch(gp__arena *a, const gp__unit *u, gp__init_work *w)
 	if (greedy || residual) {
 		gp__kjob job;
 		job.kept = 0;
-		gp__kernel_scratch(a, &u->kernel, GP__MAX(u->M, c->tile),
-				greedy ? GP__MAX(sample, u->M) : u->M, 0, gp__tasks(&c->threads), 0, &job);
+		gp__kernel_scratch(a, &u->kernel, GP__MAX(M, c->tile), greedy ? GP__MAX(sample, M) : M, 0,
+				tasks, 0, &job);
 	}
 	a->used = GP__MAX(a->used, images.used);
 	a->bad |= images.bad;
@@ -18986,26 +20743,23 @@ static double gp__usable(double v)
 	return v > 1e6 * (double)GP__TINY && v < 1e-6 / (double)GP__TINY ? v : 1;
 }
 
-static int gp__same_row(const odvgp_real *x, const odvgp_real *z, ptrdiff_t D)
+/*	Row i of N in random order: 0 for samples, 1 for rows that fill up, 2 for what is passed on. */
+static ptrdiff_t gp__init_row(const gp__init_work *w, int order, ptrdiff_t N, ptrdiff_t i)
 {
-	ptrdiff_t d = 0;
-	while (d < D && x[d] == z[d]) d++;
-	return d == D;
+	return gp__permute(w->m->cfg.seed, GP__STREAM_INIT, (uint64_t)order, N, i);
 }
 
-/*	The first rows of a random permutation of N. */
-static void gp__draw_sample(const gp__unit *u, ptrdiff_t N, ptrdiff_t rows, gp__init_work *w)
+/*	The sample: rows [from, from + rows) of N in random order. */
+static void gp__draw_sample(gp__init_work *w, ptrdiff_t N, ptrdiff_t from, ptrdiff_t rows)
 {
-	odvgp_model *m = u->model;
-	GP__FOR(i, rows) w->row[i] = gp__permute(m->cfg.seed, GP__STREAM_INIT, 0, N, i);
+	w->rows = rows;
+	GP__FOR(i, rows) w->row[i] = gp__init_row(w, 0, N, from + i);
 }
 
 /*	to [rows,D]: rows of the sample from number `from` on. */
-static void gp__gather(const gp__unit *u, const odvgp_real *X, ptrdiff_t from, ptrdiff_t rows,
-		const gp__init_work *w, odvgp_real *to)
+static void gp__gather(const gp__init_work *w, ptrdiff_t from, ptrdiff_t rows, odvgp_real *to)
 {
-	ptrdiff_t D = u->Dz;
-	GP__FOR(i, rows) gp__copy(to + i * D, X + w->row[from + i] * D, D);
+	GP__FOR(i, rows) gp__copy(to + i * w->D, w->X + w->row[from + i] * w->D, w->D);
 }
 
 static ptrdiff_t gp__largest(const odvgp_real *x, ptrdiff_t n)
@@ -19018,86 +20772,85 @@ static ptrdiff_t gp__largest(const odvgp_real *x, ptrdiff_t n)
 
 /* --- rows taken: a hash table keyed by their values --- */
 
-static uint64_t gp__row_hash(const odvgp_real *x, ptrdiff_t D)
+static int gp__same_row(const odvgp_real *x, const odvgp_real *z, ptrdiff_t D)
 {
-	uint64_t h = 0;
-	GP__FOR(d, D) {
-		odvgp_real v = x[d] + 0; /* -0 becomes 0 */
-		uint64_t bits = 0;
-		memcpy(&bits, &v, sizeof v);
-		h = gp__mix(h ^ bits);
-	}
-	return h;
+	ptrdiff_t d = 0;
+	while (d < D && x[d] == z[d]) d++;
+	return d == D;
 }
 
 /*	The entry of a row equal to x, or the empty entry where x belongs. */
-static const odvgp_real **gp__row_place(const gp__init_work *w, const odvgp_real *x, ptrdiff_t D)
+static const odvgp_real **gp__row_place(const gp__init_work *w, const odvgp_real *x)
 {
-	ptrdiff_t at = (ptrdiff_t)(gp__row_hash(x, D) & (uint64_t)(w->table_size - 1));
-	while (w->table[at] && !gp__same_row(w->table[at], x, D))
-		at = (at + 1) & (w->table_size - 1);
+	uint64_t h = 0;
+	GP__FOR(d, w->D) {
+		odvgp_real v = x[d] + 0; /* -0 becomes 0 */
+		h = gp__reals_hash(&v, 1, h);
+	}
+	ptrdiff_t last = w->table_size - 1, at = (ptrdiff_t)(h & (uint64_t)last);
+	while (w->table[at] && !gp__same_row(w->table[at], x, w->D)) at = (at + 1) & last;
 	return &w->table[at];
 }
 
+static void gp__add_rows(gp__init_work *w, const odvgp_real *Z, ptrdiff_t n)
+{
+	GP__FOR(k, n) *gp__row_place(w, Z + k * w->D) = Z + k * w->D;
+}
+
 /*	The rows of Z [n,D] become the set. */
-static void gp__set_rows(gp__init_work *w, const odvgp_real *Z, ptrdiff_t n, ptrdiff_t D)
+static void gp__set_rows(gp__init_work *w, const odvgp_real *Z, ptrdiff_t n)
 {
 	GP__FOR(i, w->table_size) w->table[i] = NULL;
-	GP__FOR(k, n) *gp__row_place(w, Z + k * D, D) = Z + k * D;
+	gp__add_rows(w, Z, n);
 }
 
 /*	Makes x row z of the inducing points, unless taken. */
-static int gp__take_row(gp__init_work *w, const odvgp_real *x, odvgp_real *z, ptrdiff_t D)
+static int gp__take_row(gp__init_work *w, const odvgp_real *x, odvgp_real *z)
 {
-	const odvgp_real **place = gp__row_place(w, x, D);
+	const odvgp_real **place = gp__row_place(w, x);
 	if (*place) return 0;
-	gp__copy(z, x, D);
+	if (x != z) gp__copy(z, x, w->D);
 	*place = z;
 	return 1;
 }
 
 /*	Fills Z after the first `taken` with random rows: those neither in Z nor in `other` [others,D]
 	first, then those not in Z, then any. */
-static void gp__fill_rows(const gp__unit *u, const odvgp_real *X, odvgp_real *Z, ptrdiff_t taken,
-		ptrdiff_t count, const odvgp_real *other, ptrdiff_t others, gp__init_work *w)
+static void gp__fill_rows(gp__init_work *w, odvgp_real *Z, ptrdiff_t taken, ptrdiff_t count,
+		const odvgp_real *other, ptrdiff_t others)
 {
-	odvgp_model *m = u->model;
-	ptrdiff_t D = u->Dz, N = gp__candidates(u);
-	if (gp__stopped(&m->tape.blas)) return;
+	ptrdiff_t D = w->D, N = w->N;
+	if (gp__stopped(&w->m->tape.blas)) return;
 	for (int alone = others == 0; alone < 2 && taken < count; alone++) {
-		gp__set_rows(w, Z, taken, D);
-		if (!alone)
-			GP__FOR(k, others) *gp__row_place(w, other + k * D, D) = other + k * D;
+		gp__set_rows(w, Z, taken);
+		if (!alone) gp__add_rows(w, other, others);
 		for (ptrdiff_t i = 0; i < N && taken < count; i++)
-			taken += gp__take_row(w, X + gp__permute(m->cfg.seed, GP__STREAM_INIT, 1, N, i) * D,
-					Z + taken * D, D);
+			taken += gp__take_row(w, w->X + gp__init_row(w, 1, N, i) * D, Z + taken * D);
 	}
 	for (ptrdiff_t i = 0; taken < count; i++, taken++)
-		gp__copy(Z + taken * D, X + gp__permute(m->cfg.seed, GP__STREAM_INIT, 1, N, i % N) * D, D);
+		gp__copy(Z + taken * D, w->X + gp__init_row(w, 1, N, i % N) * D, D);
 }
 
 /* --- KMEANS and FARTHEST: distances to the nearest point so far --- */
 
 /*	Ask the watch after k of M points (KMEANS: 11 M), before a pass over `rows`; 1: stop. */
-static int gp__init_asks(const gp__unit *u, ptrdiff_t k, ptrdiff_t rows)
+static int gp__init_asks(const gp__init_work *w, ptrdiff_t k, ptrdiff_t rows)
 {
-	const odvgp_blas *blas = &u->model->tape.blas;
+	const odvgp_blas *blas = &w->m->tape.blas;
 	if (!blas->watcher) return 0;
 	blas->watcher->at.done = k;
-	blas->watcher->at.total =
-			u->M * (u->model->cfg.init.beta == ODVGP_INIT_BETA_KMEANS ? 11 : 1);
-	return gp__ask(blas, (double)rows * (double)(u->Dz + 4));
+	blas->watcher->at.total = w->M * (w->m->cfg.init.beta == ODVGP_INIT_BETA_KMEANS ? 11 : 1);
+	return gp__ask(blas, (double)rows * (double)(w->D + 4));
 }
 
 /*	Lowers distances by the new centre k. Returns their sum. */
-static double gp__nearest_lower(const gp__unit *u, const odvgp_real *X, ptrdiff_t rows,
-		const odvgp_real *Z, ptrdiff_t k, gp__init_work *w)
+static double gp__nearest_lower(gp__init_work *w, const odvgp_real *Z, ptrdiff_t k)
 {
 	double sum = 0;
-	GP__FOR(i, rows) {
-		const odvgp_real *x = X + w->row[i] * u->Dz, *z = Z + k * u->Dz;
+	GP__FOR(i, w->rows) {
+		const odvgp_real *x = w->X + w->row[i] * w->D, *z = Z + k * w->D;
 		odvgp_real r2 = 0;
-		GP__FOR(d, u->Dz) {
+		GP__FOR(d, w->D) {
 			odvgp_real t = (x[d] - z[d]) * w->per_length[d];
 			r2 += t * t;
 		}
@@ -19111,13 +20864,11 @@ static double gp__nearest_lower(const gp__unit *u, const odvgp_real *X, ptrdiff_
 }
 
 /*	A seed, as >>init says. */
-static ptrdiff_t gp__kmeans_draw(
-		const gp__unit *u, ptrdiff_t rows, double sum, ptrdiff_t k, const gp__init_work *w)
+static ptrdiff_t gp__kmeans_draw(const gp__init_work *w, double sum, ptrdiff_t k)
 {
-	odvgp_model *m = u->model;
-	double left = gp__uniform(m->cfg.seed, GP__STREAM_KMEANS, (uint64_t)k) * sum;
+	double left = gp__uniform(w->m->cfg.seed, GP__STREAM_KMEANS, (uint64_t)k) * sum;
 	ptrdiff_t last = 0;
-	GP__FOR(i, rows) {
+	GP__FOR(i, w->rows) {
 		if (!(w->distance[i] > 0)) continue;
 		last = i;
 		if ((left -= (double)w->distance[i]) <= 0) break;
@@ -19126,9 +20877,7 @@ static ptrdiff_t gp__kmeans_draw(
 }
 
 typedef struct {
-	const gp__unit *u;
-	const odvgp_real *X;
-	gp__init_work *w;
+	const gp__init_work *w;
 	ptrdiff_t from, to;
 	int tasks;
 } gp__kmeans_job;
@@ -19137,149 +20886,120 @@ typedef struct {
 static void gp__kmeans_task(void *arg, int task)
 {
 	const gp__kmeans_job *job = (const gp__kmeans_job *)arg;
-	ptrdiff_t D = job->u->Dz, M = job->u->M, ld = gp__padded(M), from, to;
-	odvgp_real r2[GP__CHUNK], *x = job->w->scaled + task * gp__padded(D);
+	const gp__init_work *w = job->w;
+	ptrdiff_t D = w->D, M = w->M, ld = gp__padded(M), from, to;
+	odvgp_real r2[GP__CHUNK], *x = w->scaled + task * gp__padded(D);
 	gp__share(job->to - job->from, 1, job->tasks, task, &from, &to);
 	GP__FROM(i, job->from + from, job->from + to) {
 		odvgp_real least = 0;
 		ptrdiff_t best = -1;
-		GP__FOR(d, D) x[d] = job->X[job->w->row[i] * D + d] * job->w->per_length[d];
+		GP__FOR(d, D) x[d] = w->X[w->row[i] * D + d] * w->per_length[d];
 		for (ptrdiff_t k = 0; k < M; k += GP__CHUNK) {
-			job->u->model->tape.blas.isa->sqdist(D, x, job->w->centre_t + k, ld, r2);
+			w->m->tape.blas.isa->sqdist(D, x, w->centre_t + k, ld, r2);
 			GP__FOR(c, GP__MIN(M - k, GP__CHUNK))
 				if (best < 0 || r2[c] < least) {
 					least = r2[c];
 					best = k + c;
 				}
 		}
-		job->w->nearest[i] = best;
+		w->nearest[i] = best;
 	}
 }
 
-static void gp__kmeans_nearest(
-		const gp__unit *u, const odvgp_real *X, ptrdiff_t n, const odvgp_real *Z, gp__init_work *w)
+static void gp__kmeans_nearest(gp__init_work *w, const odvgp_real *Z)
 {
-	odvgp_model *m = u->model;
-	gp__kmeans_job job = {u, X, w, 0, 0, gp__tasks(&m->cfg.threads)};
-	ptrdiff_t D = u->Dz, M = u->M, ld = gp__padded(M);
+	odvgp_model *m = w->m;
+	gp__kmeans_job job = {w, 0, 0, gp__tasks(&m->cfg.threads)};
+	ptrdiff_t D = w->D, M = w->M, ld = gp__padded(M);
 	double work = (double)M * (double)D; /* of a row */
 	GP__FOR(d, D)
 		GP__FOR(k, ld) w->centre_t[d * ld + k] = k < M ? Z[k * D + d] * w->per_length[d] : 0;
-	for (; job.from < n && !gp__ask(&m->tape.blas, work * (double)(job.to - job.from));
+	for (; job.from < w->rows && !gp__ask(&m->tape.blas, work * (double)(job.to - job.from));
 			job.from = job.to) {
-		job.to = GP__MIN(n, job.from + 256 + (ptrdiff_t)(1e9 / work));
+		job.to = GP__MIN(w->rows, job.from + 256 + (ptrdiff_t)(1e9 / work));
 		gp__run(&m->cfg.threads, job.tasks, gp__kmeans_task, &job);
 	}
 }
 
-/*	Each centre moves to its rows' mean, computed as a difference from the old centre, so that equal
-	rows keep theirs exactly. One without rows stays. */
-static void gp__kmeans_lloyd(
-		const gp__unit *u, const odvgp_real *X, ptrdiff_t rows, odvgp_real *Z, gp__init_work *w)
+/*	Each centre moves to its rows' mean, computed from the old centre, so that equal rows keep
+	theirs exactly. One without rows stays. */
+static void gp__kmeans_lloyd(gp__init_work *w, odvgp_real *Z)
 {
-	ptrdiff_t M = u->M, D = u->Dz;
+	ptrdiff_t M = w->M, D = w->D;
 	gp__zero(w->centre, M * D);
 	memset(w->count, 0, (size_t)M * sizeof *w->count);
-	GP__FOR(i, rows) {
+	GP__FOR(i, w->rows) {
 		ptrdiff_t k = w->nearest[i];
 		w->count[k]++;
-		GP__FOR(d, D) w->centre[k * D + d] += X[w->row[i] * D + d] - Z[k * D + d];
+		GP__FOR(d, D) w->centre[k * D + d] += w->X[w->row[i] * D + d] - Z[k * D + d];
 	}
 	GP__FOR(k, M)
 		if (w->count[k])
 			GP__FOR(d, D) Z[k * D + d] += w->centre[k * D + d] / (odvgp_real)w->count[k];
-	gp__kmeans_nearest(u, X, rows, Z, w);
+	gp__kmeans_nearest(w, Z);
 }
 
-/*	On rows outside the sample: each pulls its centre by 1/count. Each count starts with that of the
-	sample. */
-static void gp__kmeans_batches(
-		const gp__unit *u, const odvgp_real *X, ptrdiff_t rows, odvgp_real *Z, gp__init_work *w)
+/*	Each row outside the sample pulls its centre by 1/count, which begins with the sample's. */
+static void gp__kmeans_batches(gp__init_work *w, odvgp_real *Z)
 {
-	odvgp_model *m = u->model;
-	ptrdiff_t D = u->Dz, N = gp__candidates(u), total = GP__MIN(N - rows, 2 * rows);
-	memset(w->count, 0, (size_t)u->M * sizeof *w->count);
+	ptrdiff_t D = w->D, rows = w->rows, total = GP__MIN(w->N - rows, 2 * rows);
+	memset(w->count, 0, (size_t)w->M * sizeof *w->count);
 	GP__FOR(i, rows) w->count[w->nearest[i]]++;
 	/* the rows behind the sample in the permutation, once each */
 	for (ptrdiff_t from = 0; from < total; from += rows) {
-		ptrdiff_t n = GP__MIN(rows, total - from);
-		GP__FOR(i, n) w->row[i] = gp__permute(m->cfg.seed, GP__STREAM_INIT, 0, N, rows + from + i);
-		gp__kmeans_nearest(u, X, n, Z, w);
-		GP__FOR(i, n) {
+		gp__draw_sample(w, w->N, rows + from, GP__MIN(rows, total - from));
+		gp__kmeans_nearest(w, Z);
+		GP__FOR(i, w->rows) {
 			ptrdiff_t k = w->nearest[i];
 			odvgp_real rate = 1 / (odvgp_real)++w->count[k];
-			GP__FOR(d, D) Z[k * D + d] += rate * (X[w->row[i] * D + d] - Z[k * D + d]);
+			GP__FOR(d, D) Z[k * D + d] += rate * (w->X[w->row[i] * D + d] - Z[k * D + d]);
 		}
 	}
 }
 
-/*	Moves the distinct centres to the front. Returns their number. */
-static ptrdiff_t gp__distinct_rows(odvgp_real *Z, ptrdiff_t n, ptrdiff_t D, gp__init_work *w)
+/*	FARTHEST's points, or KMEANS' seeds, while rows differ from those so far. */
+static ptrdiff_t gp__seeds(gp__init_work *w, odvgp_real *Z)
 {
-	ptrdiff_t count = 0;
-	gp__set_rows(w, Z, 0, D);
-	GP__FOR(k, n) {
-		const odvgp_real **place = gp__row_place(w, Z + k * D, D);
-		if (*place) continue;
-		if (k > count) gp__copy(Z + count * D, Z + k * D, D);
-		*place = Z + count++ * D;
-	}
-	return count;
-}
-
-/*	With fewer distinct rows than M, all are seeds, and no means are needed. */
-static ptrdiff_t gp__kmeans(const gp__unit *u, const odvgp_real *X, odvgp_real *Z, gp__init_work *w)
-{
-	ptrdiff_t rows = gp__init_rows(u), D = u->Dz, M = u->M, next = 0;
-	gp__draw_sample(u, gp__candidates(u), rows, w);
-	GP__FOR(k, M) {
-		if (gp__init_asks(u, k, rows)) return 0;
-		gp__copy(Z + k * D, X + w->row[next] * D, D);
-		double sum = gp__nearest_lower(u, X, rows, Z, k, w);
-		if (!(sum > 0) && k + 1 < M) return k + 1;
-		next = gp__kmeans_draw(u, rows, sum, k + 1, w);
-	}
-	GP__FOR(i, 10) {
-		if (gp__init_asks(u, (i + 1) * M, 0)) return 0;
-		gp__kmeans_lloyd(u, X, rows, Z, w);
-	}
-	if (rows < gp__candidates(u)) gp__kmeans_batches(u, X, rows, Z, w);
-	return gp__distinct_rows(Z, M, D, w);
-}
-
-static ptrdiff_t gp__farthest(
-		const gp__unit *u, const odvgp_real *X, odvgp_real *Z, gp__init_work *w)
-{
-	ptrdiff_t rows = gp__init_rows(u), D = u->Dz, next = 0, k = 0;
-	gp__draw_sample(u, gp__candidates(u), rows, w);
-	while (k < u->M && (k == 0 || w->distance[next] > 0) && !gp__init_asks(u, k, rows)) {
-		gp__copy(Z + k * D, X + w->row[next] * D, D);
-		gp__nearest_lower(u, X, rows, Z, k++, w);
-		next = gp__largest(w->distance, rows);
+	int farthest = w->m->cfg.init.beta == ODVGP_INIT_BETA_FARTHEST;
+	ptrdiff_t rows = gp__init_rows(w->u), next = 0, k = 0;
+	double sum = 1;
+	gp__draw_sample(w, w->N, 0, rows);
+	while (k < w->M && sum > 0 && !gp__init_asks(w, k, rows)) {
+		gp__gather(w, next, 1, Z + k * w->D);
+		sum = gp__nearest_lower(w, Z, k++);
+		next = farthest ? gp__largest(w->distance, rows) : gp__kmeans_draw(w, sum, k);
 	}
 	return k;
 }
 
-static ptrdiff_t gp__random_rows(
-		const gp__unit *u, const odvgp_real *X, odvgp_real *Z, gp__init_work *w)
+/*	Fewer distinct rows than M are all seeds. Else the distinct centres move to the front. */
+static ptrdiff_t gp__kmeans(gp__init_work *w, odvgp_real *Z)
 {
-	odvgp_model *m = u->model;
-	(void)m, (void)X, (void)Z, (void)w;
-	return 0;
+	ptrdiff_t D = w->D, M = w->M, count = gp__seeds(w, Z);
+	if (count < M) return count;
+	GP__FOR(i, 10) {
+		if (gp__init_asks(w, (i + 1) * M, 0)) return 0;
+		gp__kmeans_lloyd(w, Z);
+	}
+	gp__kmeans_batches(w, Z);
+	gp__set_rows(w, Z, 0);
+	count = 0;
+	GP__FOR(k, M) count += gp__take_row(w, Z + k * D, Z + count * D);
+	return count;
 }
 
 /* --- GREEDY and RESIDUAL: variances given the points so far --- */
 
 /*	Variances below this are rounding error. */
-static odvgp_real gp__no_variance(const gp__unit *u, odvgp_real prior)
+static odvgp_real gp__no_variance(const gp__init_work *w, odvgp_real prior)
 {
-	return (odvgp_real)u->M * GP__EPS * prior;
+	return (odvgp_real)w->M * GP__EPS * prior;
 }
 
 typedef struct {
 	gp__kjob kernel; /* the pivot against the sample */
 	const gp__init_work *w;
-	ptrdiff_t column, M;
+	ptrdiff_t column;
 	const odvgp_real *pivot; /* its row of the factor, read up to the current column */
 	odvgp_real sd;
 } gp__pivot_job;
@@ -19295,7 +21015,7 @@ static void gp__pivot_task(void *arg, int t)
 	for (ptrdiff_t j = from; j < to; j += GP__CHUNK) {
 		const odvgp_real *K = gp__chunk_forward(&job->kernel, &chunk, 0, j, NULL);
 		GP__FROM(i, j, GP__MIN(to, j + GP__CHUNK)) {
-			odvgp_real *l = job->w->factor + i * job->M, *v = job->w->distance + i;
+			odvgp_real *l = job->w->factor + i * job->w->M, *v = job->w->distance + i;
 			l[k] = (K[i - j] - isa->dot(k, l, job->pivot)) / job->sd;
 			*v -= l[k] * l[k];
 			if (!(*v > 0)) *v = 0;
@@ -19307,31 +21027,30 @@ static void gp__pivot(gp__pivot_job *job, const odvgp_real *x, ptrdiff_t row)
 {
 	gp__kjob *kernel = &job->kernel;
 	gp__points_by_rows(kernel->k, kernel->hyp, x, 1, kernel->centre, kernel->u);
-	job->pivot = job->w->factor + row * job->M;
+	job->pivot = job->w->factor + row * job->w->M;
 	job->sd = GP__SQRT(job->w->distance[row]);
 	gp__run(&kernel->blas->threads, kernel->tasks, gp__pivot_task, job);
 	job->column++;
 }
 
-static ptrdiff_t gp__greedy(const gp__unit *u, const odvgp_real *X, odvgp_real *Z, gp__init_work *w)
+static ptrdiff_t gp__greedy(gp__init_work *w, odvgp_real *Z)
 {
-	odvgp_model *m = u->model;
-	ptrdiff_t rows = gp__greedy_rows(u), D = u->Dz;
+	const gp__unit *u = w->u;
+	ptrdiff_t rows = gp__greedy_rows(u), D = w->D;
 	odvgp_real prior = 0;
 	gp__arena scratch = w->rest;
 	gp__pivot_job job;
 	memset(&job, 0, sizeof job);
 	gp__unit_job(&job.kernel, u, NULL, 1, w->chosen, rows);
 	job.w = w;
-	job.M = u->M;
 	gp__kernel_scratch(
-			&scratch, &u->kernel, 1, rows, 0, gp__tasks(&m->cfg.threads), 0, &job.kernel);
+			&scratch, &u->kernel, 1, rows, 0, gp__tasks(&w->m->cfg.threads), 0, &job.kernel);
 	ODVGP_ASSERT(!scratch.bad);
-	gp__draw_sample(u, gp__candidates(u), rows, w);
-	gp__gather(u, X, 0, rows, w, w->chosen);
+	gp__draw_sample(w, w->N, 0, rows);
+	gp__gather(w, 0, rows, w->chosen);
 	gp__kernel_prepare(&job.kernel);
 	job.kernel.tasks = gp__kernel_tasks(&job.kernel);
-	gp__set_rows(w, Z, 0, D);
+	gp__set_rows(w, Z, 0);
 	GP__FOR(i, rows) {
 		w->distance[i] = gp__unit_diag(u, w->chosen + i * D);
 		prior = GP__MAX(prior, w->distance[i]);
@@ -19339,26 +21058,25 @@ static ptrdiff_t gp__greedy(const gp__unit *u, const odvgp_real *X, odvgp_real *
 	for (;;) { /* each iteration sets a variance to 0 */
 		ptrdiff_t next = gp__largest(w->distance, rows);
 		const odvgp_real *x = w->chosen + next * D;
-		if (job.column == job.M || !(w->distance[next] > gp__no_variance(u, prior)) ||
-				gp__init_asks(u, job.column, rows + rows * job.column / u->Dz))
+		if (job.column == w->M || !(w->distance[next] > gp__no_variance(w, prior)) ||
+				gp__init_asks(w, job.column, rows + rows * job.column / D))
 			return job.column;
-		if (gp__take_row(w, x, Z + job.column * D, D)) gp__pivot(&job, x, next);
+		if (gp__take_row(w, x, Z + job.column * D)) gp__pivot(&job, x, next);
 		w->distance[next] = 0;
 	}
 }
 
-/*	w->Lb = chol(K(Z,Z) + jitter I), lower, with the least jitter from the model's upwards that
-	works. Returns 0 if none does. */
-static int gp__beta_factor(const gp__unit *u, const odvgp_real *Z, const gp__init_work *w)
+/*	w->Lb = chol(K(Z,Z) + jitter I) with the model's jitter, or the least above it that works.
+	Returns 0 if none does. */
+static int gp__beta_factor(const gp__init_work *w, const odvgp_real *Z)
 {
-	odvgp_model *m = u->model;
-	ptrdiff_t M = u->M;
+	odvgp_model *m = w->m;
+	ptrdiff_t M = w->M;
 	odvgp_real prior = 0;
-	GP__FOR(i, M) prior += gp__unit_diag(u, Z + i * u->Dz) / (odvgp_real)M;
-	odvgp_real jitter = m->cfg.jitter.absolute + m->cfg.jitter.relative * prior,
-			   least = gp__no_variance(u, prior);
+	GP__FOR(i, M) prior += gp__unit_diag(w->u, Z + i * w->D) / (odvgp_real)M;
+	odvgp_real jitter = m->cfg.jitter.absolute + m->cfg.jitter.relative * prior;
 	gp__kjob job;
-	gp__unit_job(&job, u, Z, M, Z, M);
+	gp__unit_job(&job, w->u, Z, M, Z, M);
 	job.lower = 1;
 	job.K = w->Lb;
 	job.ldk = M;
@@ -19369,30 +21087,29 @@ static int gp__beta_factor(const gp__unit *u, const odvgp_real *Z, const gp__ini
 		GP__FOR(i, M) w->Lb[i * M + i] += jitter;
 		if (odvgp_potrf(&m->tape.blas, M, w->Lb, M, NULL) == ODVGP_OK) return 1;
 		if (gp__stopped(&m->tape.blas)) return 0;
-		jitter = GP__MAX(10 * jitter, least);
+		jitter = GP__MAX(10 * jitter, gp__no_variance(w, prior));
 		if (!(jitter <= prior)) return 0;
 	}
 	return 0;
 }
 
 /*	-(k(x,x) - |L^-1 k(Z,x)|^2), at most 0, for the sample, by tiles. Returns the largest k(x,x). */
-static odvgp_real gp__residuals(const gp__unit *u, const odvgp_real *X, ptrdiff_t rows,
-		const odvgp_real *Z, const gp__init_work *w)
+static odvgp_real gp__residuals(const gp__init_work *w, const odvgp_real *Z)
 {
-	odvgp_model *m = u->model;
+	odvgp_model *m = w->m;
 	odvgp_real most = 0;
-	ptrdiff_t M = u->M;
-	for (ptrdiff_t from = 0; from < rows && !gp__stopped(&m->tape.blas); from += m->cfg.tile) {
-		ptrdiff_t n = GP__MIN(rows - from, m->cfg.tile);
-		gp__gather(u, X, from, n, w, w->X);
+	ptrdiff_t M = w->M;
+	for (ptrdiff_t from = 0; from < w->rows && !gp__stopped(&m->tape.blas); from += m->cfg.tile) {
+		ptrdiff_t n = GP__MIN(w->rows - from, m->cfg.tile);
+		gp__gather(w, from, n, w->tile);
 		gp__kjob job;
-		gp__unit_job(&job, u, w->X, n, Z, M);
+		gp__unit_job(&job, w->u, w->tile, n, Z, M);
 		job.K = w->A;
 		job.ldk = M;
 		gp__kernel_run(&job, w->rest);
 		odvgp_trsm(&m->tape.blas, 1, 1, n, M, w->Lb, M, w->A, M);
 		GP__FOR(i, n) {
-			odvgp_real k = gp__unit_diag(u, w->X + i * u->Dz);
+			odvgp_real k = gp__unit_diag(w->u, w->tile + i * w->D);
 			odvgp_real rest = m->tape.blas.isa->dot(M, w->A + i * M, w->A + i * M) - k;
 			most = GP__MAX(most, k);
 			w->distance[from + i] = rest < 0 ? rest : 0;
@@ -19409,15 +21126,20 @@ static int gp__key_before(const odvgp_real *key, ptrdiff_t stride, ptrdiff_t a, 
 	return x < y || (x == y && a < b);
 }
 
+static void gp__swap_indices(ptrdiff_t *a, ptrdiff_t *b)
+{
+	ptrdiff_t keep = *a;
+	*a = *b;
+	*b = keep;
+}
+
 static void gp__sift(
 		ptrdiff_t *index, ptrdiff_t at, ptrdiff_t n, const odvgp_real *key, ptrdiff_t stride)
 {
 	for (ptrdiff_t child; (child = 2 * at + 1) < n; at = child) {
 		if (child + 1 < n && gp__key_before(key, stride, index[child], index[child + 1])) child++;
 		if (!gp__key_before(key, stride, index[at], index[child])) return;
-		ptrdiff_t keep = index[at];
-		index[at] = index[child];
-		index[child] = keep;
+		gp__swap_indices(index + at, index + child);
 	}
 }
 
@@ -19425,50 +21147,44 @@ static void gp__sort(ptrdiff_t *index, ptrdiff_t n, const odvgp_real *key, ptrdi
 {
 	for (ptrdiff_t i = n / 2; i-- > 0;) gp__sift(index, i, n, key, stride);
 	while (n-- > 1) {
-		ptrdiff_t last = index[0];
-		index[0] = index[n];
-		index[n] = last;
+		gp__swap_indices(index, index + n);
 		gp__sift(index, 0, n, key, stride);
 	}
 }
 
-static ptrdiff_t gp__worst_explained(
-		const gp__unit *u, const odvgp_real *X, odvgp_real *Z, gp__init_work *w)
+static ptrdiff_t gp__worst_explained(gp__init_work *w, odvgp_real *Z)
 {
-	odvgp_model *m = u->model;
-	ptrdiff_t rows = gp__residual_rows(u), D = u->Dz, taken = 0;
-	const odvgp_real *Zb = m->tape.node[u->Z_beta.id].v;
-	if (!gp__beta_factor(u, Zb, w)) return 0;
-	gp__draw_sample(u, gp__candidates(u), rows, w);
-	odvgp_real prior = gp__residuals(u, X, rows, Zb, w);
+	const gp__unit *u = w->u;
+	ptrdiff_t rows = gp__residual_rows(u), taken = 0;
+	const odvgp_real *Zb = gp__node_value(u, u->Z_beta);
+	if (!gp__beta_factor(w, Zb)) return 0;
+	gp__draw_sample(w, w->N, 0, rows);
+	odvgp_real prior = gp__residuals(w, Zb);
 	GP__FOR(i, rows) w->nearest[i] = i;
 	gp__sort(w->nearest, rows, w->distance, 1);
-	gp__set_rows(w, Zb, u->M, D);
+	gp__set_rows(w, Zb, w->M);
 	for (ptrdiff_t i = 0; i < rows && taken < u->M_gamma; i++) {
-		if (!(-w->distance[w->nearest[i]] > gp__no_variance(u, prior))) break;
-		taken += gp__take_row(w, X + w->row[w->nearest[i]] * D, Z + taken * D, D);
+		ptrdiff_t worst = w->nearest[i];
+		if (!(-w->distance[worst] > gp__no_variance(w, prior))) break;
+		taken += gp__take_row(w, w->X + w->row[worst] * w->D, Z + taken * w->D);
 	}
 	return taken;
 }
 
 /* --- candidates, and the choice of points --- */
 
-/*	The candidates. Without `located` locations are 0, so that methods choose by pixels. */
-static const odvgp_real *gp__draw_candidates(
-		const gp__unit *u, const odvgp_real *X, int located, gp__init_work *w)
+/*	w->X: the candidates. */
+static void gp__draw_candidates(gp__init_work *w)
 {
-	const gp__patches *p = &u->patches;
-	if (!p->height || !w->patches) return X;
-	uint64_t seed = u->model->cfg.seed;
-	ptrdiff_t T = gp__patches_count(p), all = gp__all_candidates(u), N = gp__unit_rows(u);
-	GP__FOR(i, gp__candidates(u)) {
+	const gp__unit *u = w->u;
+	uint64_t seed = w->m->cfg.seed;
+	ptrdiff_t T = gp__patches_count(&u->patches), all = gp__all_candidates(u);
+	w->X = w->patches ? w->patches : w->data;
+	GP__FOR(i, w->patches ? w->N : 0) {
 		ptrdiff_t k = gp__permute(seed, GP__STREAM_PATCHES, 0, all, i),
-				  image = gp__permute(seed, GP__STREAM_PATCHES, 1, N, k / T);
-		odvgp_real *to = w->patches + i * u->Dz;
-		gp__patch_move(p, X + image * u->D, NULL, k % T, to);
-		if (p->located && !located) gp__zero(to + u->Dz - 2, 2);
+				  image = gp__permute(seed, GP__STREAM_PATCHES, 1, gp__unit_rows(u), k / T);
+		gp__patch_move(&u->patches, w->data + image * u->D, NULL, k % T, w->patches + i * w->D);
 	}
-	return w->patches;
 }
 
 /*	Locations are drawn uniformly on the image. */
@@ -19476,59 +21192,50 @@ static void gp__draw_locations(const gp__unit *u, odvgp_real *Z, ptrdiff_t n, pt
 {
 	const gp__patches *p = &u->patches;
 	const ptrdiff_t last[2] = {gp__patches_down(p) - 1, gp__patches_across(p) - 1};
-	GP__FOR(i, 2 * n)
-		Z[i / 2 * u->Dz + u->Dz - 2 + i % 2] =
-				(odvgp_real)(gp__uniform(u->model->cfg.seed, GP__STREAM_PATCHES,
-									 (uint64_t)(2 * from + i)) *
-							 (double)last[i % 2]);
+	GP__FOR(i, 2 * n) {
+		uint64_t number = (uint64_t)(2 * from + i);
+		double x = gp__uniform(u->model->cfg.seed, GP__STREAM_PATCHES, number);
+		Z[i / 2 * u->Dz + u->Dz - 2 + i % 2] = (odvgp_real)(x * (double)last[i % 2]);
+	}
 }
 
 /*	In the order of odvgp_init_beta and odvgp_init_gamma. A method writes the points it can tell
-	apart to Z and returns their number; random rows supply the rest. */
-typedef ptrdiff_t (*gp__points_method)(
-		const gp__unit *u, const odvgp_real *X, odvgp_real *Z, gp__init_work *w);
-static const gp__points_method gp__beta_methods[] = {
-		gp__kmeans, gp__random_rows, gp__greedy, gp__farthest};
-static const gp__points_method gp__gamma_methods[] = {gp__random_rows, gp__worst_explained};
+	apart to Z and returns their number; random rows supply the rest, for NULL all. To add one: an
+	enumerator in >>api, a word in >>settings, its function here, its memory in gp__init_scratch. */
+typedef ptrdiff_t (*gp__points_method)(gp__init_work *w, odvgp_real *Z);
+static const gp__points_method gp__beta_methods[] = {gp__kmeans, NULL, gp__greedy, gp__seeds},
+							   gp__gamma_methods[] = {NULL, gp__worst_explained};
 
-static void gp__init_points(const gp__unit *u, const odvgp_real *X, gp__init_work *w)
+static void gp__init_points(gp__init_work *w)
 {
-	odvgp_model *m = u->model;
-	const odvgp_config *c = &m->cfg;
-	odvgp_real *Zb = m->tape.node[u->Z_beta.id].v,
-			   *Zg = !u->Z_gamma.id ? NULL : m->tape.node[u->Z_gamma.id].v;
-	gp__fill_rows(u, X, Zb, gp__beta_methods[c->init.beta](u, X, Zb, w), u->M, NULL, 0, w);
-	if (Zg && u->M_gamma)
-		gp__fill_rows(
-				u, X, Zg, gp__gamma_methods[c->init.gamma](u, X, Zg, w), u->M_gamma, Zb, u->M, w);
-	if (!u->patches.located) return;
-	gp__draw_locations(u, Zb, u->M, 0);
-	if (Zg) gp__draw_locations(u, Zg, u->M_gamma, u->M);
+	const gp__unit *u = w->u;
+	gp__points_method beta = gp__beta_methods[w->m->cfg.init.beta],
+					  gamma = gp__gamma_methods[w->m->cfg.init.gamma];
+	odvgp_real *Zb = w->m->tape.node[u->Z_beta.id].v, *Zg = w->m->tape.node[u->Z_gamma.id].v;
+	ptrdiff_t Mg = u->Z_gamma.id ? u->M_gamma : 0;
+	int located = u->patches.located;
+	/* methods choose by pixels */
+	GP__FOR(i, located ? w->N : 0) gp__zero(w->patches + (i + 1) * w->D - 2, 2);
+	gp__fill_rows(w, Zb, beta ? beta(w, Zb) : 0, w->M, NULL, 0);
+	if (Mg) gp__fill_rows(w, Zg, gamma ? gamma(w, Zg) : 0, Mg, Zb, w->M);
+	if (located) gp__draw_locations(u, Zb, w->M, 0);
+	if (located) gp__draw_locations(u, Zg, Mg, w->M);
 }
 
 /* --- hyperparameters --- */
 
-/*	By repeated partition, which reorders x. */
-static odvgp_real gp__median(odvgp_real *x, ptrdiff_t n)
+/*	By counting: n is at most GP__MEDIAN_ROWS. */
+static odvgp_real gp__median(const odvgp_real *x, ptrdiff_t n)
 {
-	ptrdiff_t low = 0, high = n - 1, k = n / 2;
-	while (low < high) {
-		odvgp_real pivot = x[(low + high) / 2];
-		ptrdiff_t i = low, j = high;
-		while (i <= j) {
-			while (x[i] < pivot) i++;
-			while (x[j] > pivot) j--;
-			if (i <= j) {
-				odvgp_real t = x[i];
-				x[i++] = x[j];
-				x[j--] = t;
-			}
+	GP__FOR(at, n) {
+		ptrdiff_t below = 0, upto = 0;
+		GP__FOR(i, n) {
+			below += x[i] < x[at];
+			upto += x[i] <= x[at];
 		}
-		if (k <= j) high = j;
-		else if (k >= i) low = i;
-		else break;
+		if (below <= n / 2 && n / 2 < upto) return x[at];
 	}
-	return x[k];
+	return x[0];
 }
 
 /*	Standard deviations of the kernel's inputs [Dz]. */
@@ -19539,27 +21246,24 @@ static const odvgp_real *gp__column_sd(const gp__unit *u)
 
 /*	Median distance of random pairs of distinct rows over a base kernel's columns, with ARD in their
 	standard deviations; 1 if none. */
-static double gp__median_distance(
-		const gp__unit *u, const odvgp_real *X, const gp__base_kernel *base, const gp__init_work *w)
+static double gp__median_distance(const gp__init_work *w, const gp__base_kernel *base)
 {
-	odvgp_model *m = u->model;
-	odvgp_real *work = w->median;
-	ptrdiff_t D = u->Dz, N = gp__candidates(u), count = 0;
+	ptrdiff_t count = 0;
 	for (uint64_t i = 0; i < 4 * GP__MEDIAN_ROWS && count < GP__MEDIAN_ROWS; i++) {
-		const odvgp_real *x =
-				X + (ptrdiff_t)(gp__random(m->cfg.seed, GP__STREAM_INIT, 2 * i) % (uint64_t)N) * D;
-		const odvgp_real *z =
-				X +
-				(ptrdiff_t)(gp__random(m->cfg.seed, GP__STREAM_INIT, 2 * i + 1) % (uint64_t)N) * D;
+		const odvgp_real *x[2];
 		odvgp_real r2 = 0;
+		for (uint64_t k = 0; k < 2; k++) {
+			uint64_t random = gp__random(w->m->cfg.seed, GP__STREAM_INIT, 2 * i + k);
+			x[k] = w->X + (ptrdiff_t)(random % (uint64_t)w->N) * w->D;
+		}
 		GP__FOR(d, (ptrdiff_t)base->ndims) {
 			ptrdiff_t c = gp__column(base, d);
-			odvgp_real t = (x[c] - z[c]) / (base->ard ? gp__column_sd(u)[c] : 1);
+			odvgp_real t = (x[0][c] - x[1][c]) / (base->ard ? gp__column_sd(w->u)[c] : 1);
 			r2 += t * t;
 		}
-		if (r2 > 0) work[count++] = r2;
+		if (r2 > 0) w->median[count++] = r2;
 	}
-	return count ? sqrt((double)gp__median(work, count)) : 1;
+	return count ? sqrt((double)gp__median(w->median, count)) : 1;
 }
 
 /* --- the targets' variance, starts of base kernels --- */
@@ -19569,14 +21273,15 @@ static double gp__target_moments(
 		const odvgp_model *m, const odvgp_real *Y, ptrdiff_t t, odvgp_real *middle)
 {
 	ptrdiff_t N = m->cfg.N, C = gp__y_columns(&m->y), from = 0, seen = 0;
+	const odvgp_real *y = Y + t;
 	/* differences from the first row: equal targets give exactly 0 */
-	while (from < N - 1 && Y[from * C + t] != Y[from * C + t]) from++; /* missing */
-	double first = (double)Y[from * C + t], mean = 0, squares = 0;
-	GP__FROM(i, from, N) seen += Y[i * C + t] == Y[i * C + t];
+	while (from < N - 1 && y[from * C] != y[from * C]) from++; /* missing */
+	double first = (double)y[from * C], mean = 0, squares = 0;
+	GP__FROM(i, from, N) seen += y[i * C] == y[i * C];
 	GP__FROM(i, from, N)
-		if (Y[i * C + t] == Y[i * C + t]) mean += ((double)Y[i * C + t] - first) / (double)seen;
+		if (y[i * C] == y[i * C]) mean += ((double)y[i * C] - first) / (double)seen;
 	GP__FROM(i, from, N) {
-		double d = (double)Y[i * C + t] - first - mean;
+		double d = (double)y[i * C] - first - mean;
 		if (d == d) squares += d * d;
 	}
 	*middle = (odvgp_real)(first + mean);
@@ -19595,10 +21300,10 @@ static double gp__target_variance(const odvgp_model *m, const odvgp_real *Y, int
 {
 	double total = 0;
 	odvgp_real mean;
+	ptrdiff_t from = GP__MAX(target, 0), to = target < 0 ? m->T : target + 1;
 	if (!(m->y.lik->flags & GP__LIK_SCALABLE)) return 1;
-	GP__FOR(t, target < 0 ? m->T : 1)
-		total += gp__target_moments(m, Y, target < 0 ? t : target, &mean);
-	return gp__usable(total / (target < 0 ? (double)m->T : 1));
+	GP__FROM(t, from, to) total += gp__target_moments(m, Y, t, &mean);
+	return gp__usable(total / (double)(to - from));
 }
 
 typedef struct {
@@ -19627,13 +21332,11 @@ static double gp__spread(const gp__kernel *k, uint32_t i, double low, double alo
 	return others > 0 ? pow(10, before / others + low) : alone;
 }
 
-static gp__start gp__median_start(
-		gp__unit *u, const odvgp_real *X, uint32_t i, const gp__init_work *w)
+static gp__start gp__median_start(const gp__init_work *w, uint32_t i)
 {
-	double factor = gp__spread(&u->kernel, i, -1, 0.5);
-	gp__start start = {0, w->target_variance, gp__column_sd(u)};
-	start.lengthscale =
-			gp__median_distance(u, X, &u->kernel.base[i], w) * factor * gp__sqrt_half;
+	const gp__kernel *k = &w->u->kernel;
+	double distance = gp__median_distance(w, &k->base[i]), factor = gp__spread(k, i, -1, 0.5);
+	gp__start start = {distance * factor * gp__sqrt_half, w->target_variance, gp__column_sd(w->u)};
 	return start;
 }
 
@@ -19651,31 +21354,26 @@ static double gp__mean_gap(
 }
 
 /*	Each column's d_x and the targets' d_y. Rows with equal x keep the data's order. */
-static void gp__find_gaps(
-		const gp__unit *u, const odvgp_real *X, const odvgp_real *Y, gp__init_work *w)
+static void gp__find_gaps(gp__init_work *w, const odvgp_real *Y)
 {
-	odvgp_model *m = u->model;
-	ptrdiff_t rows = gp__init_rows(u), D = u->Dz, T = m->T;
-	gp__draw_sample(u, gp__candidates(u), rows, w);
+	ptrdiff_t rows = gp__init_rows(w->u), D = w->D, T = w->m->T, C = gp__y_columns(&w->m->y);
+	gp__draw_sample(w, w->N, 0, rows);
 	GP__FOR(d, D) {
 		odvgp_real *gap = w->gaps + d * (1 + T);
-		gp__sort(w->row, rows, X + d, D);
-		gap[0] = (odvgp_real)gp__mean_gap(X + d, D, w->row, rows);
-		GP__FOR(t, T)
-			gap[1 + t] = (odvgp_real)gp__mean_gap(Y + t, gp__y_columns(&m->y), w->row, rows);
+		gp__sort(w->row, rows, w->X + d, D);
+		gap[0] = (odvgp_real)gp__mean_gap(w->X + d, D, w->row, rows);
+		GP__FOR(t, T) gap[1 + t] = (odvgp_real)gp__mean_gap(Y + t, C, w->row, rows);
 	}
 }
 
-/*	Means without constant columns, whose d_x would be 0/0; 0 if all are constant. */
-static gp__start gp__ulapane_start(
-		gp__unit *u, const odvgp_real *X, uint32_t i, const gp__init_work *w)
+/*	0 if all columns are constant. */
+static gp__start gp__ulapane_start(const gp__init_work *w, uint32_t i)
 {
-	const gp__base_kernel *base = &u->kernel.base[i];
-	ptrdiff_t T = u->model->T;
-	double factor = gp__spread(&u->kernel, i, 0, 1);
+	const gp__base_kernel *base = &w->u->kernel.base[i];
+	ptrdiff_t T = w->m->T;
+	double factor = gp__spread(&w->u->kernel, i, 0, 1);
 	gp__start start = {0, 0, NULL};
-	(void)X;
-	const int target = gp__only_target(u);
+	const int target = gp__only_target(w->u);
 	GP__FOR(k, T + 1) {
 		if (k && target >= 0 && k != target + 1) continue;
 		double sum = 0, used = 0;
@@ -19692,54 +21390,53 @@ static gp__start gp__ulapane_start(
 	return start;
 }
 
-/*	By odvgp_init_hyper. look, unless NULL, reads all data; base gives a base kernel's start. */
-static const struct {
-	void (*look)(const gp__unit *u, const odvgp_real *X, const odvgp_real *Y, gp__init_work *w);
-	gp__start (*base)(gp__unit *u, const odvgp_real *X, uint32_t i, const gp__init_work *w);
-} gp__hyper_methods[] = {{NULL, gp__median_start}, {gp__find_gaps, gp__ulapane_start}};
-
 /*	ULAPANE looks at the targets, which belong to the first layer's inputs. */
-static odvgp_init_hyper gp__hyper_method(const gp__unit *u)
+static int gp__is_ulapane(const gp__unit *u)
 {
-	return u->layer ? ODVGP_INIT_HYPER_MEDIAN : u->model->cfg.init.hyperparams;
+	return !u->layer && u->model->cfg.init.hyperparams == ODVGP_INIT_HYPER_ULAPANE;
+}
+
+/*	Hyperparameters of a unit's kernel, n from number h on, start at v. */
+static void gp__start_hyp(const gp__unit *u, uint32_t h, uint32_t n, double v)
+{
+	ptrdiff_t first = u->model->par.slot[u->slot_kernel].offset + (ptrdiff_t)h;
+	GP__FROM(i, first, first + (ptrdiff_t)n) gp__set_positive(u->model, i, gp__usable(v));
 }
 
 /*	A base kernel's starting values: the method's if it has distances; else k(x,x) is the targets'
 	variance (for white a tenth of it, as for the noise), at inputs of mean square 1 if it depends
 	on x. alpha, periods and lengthscales on circles start at 1. */
-static void gp__init_base_kernel(
-		gp__unit *u, const odvgp_real *X, uint32_t i, const gp__init_work *w)
+static void gp__init_base_kernel(const gp__init_work *w, uint32_t i)
 {
-	odvgp_model *m = u->model;
+	const gp__unit *u = w->u;
 	const gp__base_kernel *base = &u->kernel.base[i];
 	gp__start start = {1, w->target_variance, NULL};
-	int inner = gp__geometry(base) == GP__INNER_PRODUCT;
-	ptrdiff_t first = m->par.slot[u->slot_kernel].offset;
 	if (gp__geometry(base) == GP__DISTANCE)
-		start = gp__hyper_methods[gp__hyper_method(u)].base(u, X, i, w);
+		start = gp__is_ulapane(u) ? gp__ulapane_start(w, i) : gp__median_start(w, i);
 	if (gp__is_mixed(u)) start.variance = 1; /* ULAPANE's is the targets' */
 	if (base->type == GP__WHITE) start.variance *= 0.1;
-	if (base->type == GP__POLYNOMIAL)
+	if (base->type == GP__POLYNOMIAL) {
 		start.variance = 0.5 * pow(start.variance, 1 / (double)base->degree);
-	if (base->type == GP__POLYNOMIAL && !(base->given & GP__GIVEN_SHAPE_PARAM))
-		gp__set_positive(m, first + (ptrdiff_t)base->shape_param, gp__usable(start.variance));
-	if (inner) start.variance /= (double)base->ndims;
+		if (!(base->given & GP__GIVEN_SHAPE_PARAM))
+			gp__start_hyp(u, base->shape_param, 1, start.variance);
+	}
+	if (gp__geometry(base) == GP__INNER_PRODUCT) start.variance /= (double)base->ndims;
 	for (uint32_t d = 0; d < base->nls && !(base->given & GP__GIVEN_LENGTHSCALE); d++) {
 		double unit = start.unit && base->ard ? (double)start.unit[gp__column(base, d)] : 1;
-		gp__set_positive(
-				m, first + (ptrdiff_t)(base->ls + d), gp__usable(start.lengthscale * unit));
+		gp__start_hyp(u, base->ls + d, 1, start.lengthscale * unit);
 	}
-	for (uint32_t d = 0; d < base->nvar && !(base->given & GP__GIVEN_VARIANCE); d++)
-		gp__set_positive(m, first + (ptrdiff_t)(base->var + d), gp__usable(start.variance));
+	if (!(base->given & GP__GIVEN_VARIANCE))
+		gp__start_hyp(u, base->var, base->nvar, start.variance);
 }
 
 /*	w->per_length: one over each column's shortest lengthscale, or the start of a normal one if no
 	kernel has one; times a power of two, so that distances are near 1 in any units. */
-static void gp__find_lengths(const gp__unit *u, const gp__init_work *w)
+static void gp__find_lengths(const gp__init_work *w)
 {
+	const gp__unit *u = w->u;
 	odvgp_real *length = w->per_length;
 	int exponent;
-	gp__zero(length, u->Dz);
+	gp__zero(length, w->D);
 	GP__EACH_BASE(i, &u->kernel) {
 		const gp__base_kernel *base = &u->kernel.base[i];
 		if (gp__geometry(base) != GP__DISTANCE) continue;
@@ -19749,25 +21446,23 @@ static void gp__find_lengths(const gp__unit *u, const gp__init_work *w)
 			if (!(*of > 0) || own < *of) *of = own;
 		}
 	}
-	GP__FOR(d, u->Dz)
-		if (!(length[d] > 0)) length[d] = gp__column_sd(u)[d] * (odvgp_real)sqrt((double)u->Dz) / 2;
+	GP__FOR(d, w->D)
+		if (!(length[d] > 0)) length[d] = gp__column_sd(u)[d] * (odvgp_real)sqrt((double)w->D) / 2;
 	double scale = frexp((double)length[0], &exponent);
-	GP__FOR(d, u->Dz) length[d] = (odvgp_real)(scale / (double)length[d]);
+	GP__FOR(d, w->D) length[d] = (odvgp_real)(scale / (double)length[d]);
 }
 
 /*	Only what neither the expression nor the config gives. */
-static void gp__init_hyper(gp__unit *u, const odvgp_real *X, const odvgp_real *Y, gp__init_work *w)
+static void gp__init_hyper(gp__init_work *w, const odvgp_real *Y)
 {
-	if (gp__hyper_methods[gp__hyper_method(u)].look)
-		gp__hyper_methods[gp__hyper_method(u)].look(u, X, Y, w);
-	GP__EACH_BASE(i, &u->kernel) gp__init_base_kernel(u, X, i, w);
+	if (gp__is_ulapane(w->u)) gp__find_gaps(w, Y);
+	GP__EACH_BASE(i, &w->u->kernel) gp__init_base_kernel(w, i);
 }
 
 /*	Multiplies a node by `factor`, through variances not given by the expression. Returns whether it
 	could. */
-static int gp__scale_kernel(gp__unit *u, uint32_t node, double factor)
+static int gp__scale_kernel(const gp__unit *u, uint32_t node, double factor)
 {
-	odvgp_model *m = u->model;
 	const uint32_t *n = u->kernel.node[node];
 	if (n[0] == GP__NODE_PRODUCT)
 		return gp__scale_kernel(u, n[1], factor) || gp__scale_kernel(u, n[2], factor);
@@ -19776,19 +21471,17 @@ static int gp__scale_kernel(gp__unit *u, uint32_t node, double factor)
 		return gp__scale_kernel(u, n[2], factor) || left;
 	}
 	const gp__base_kernel *base = &u->kernel.base[n[1]];
-	ptrdiff_t first = m->par.slot[u->slot_kernel].offset + (ptrdiff_t)base->var;
 	if (base->given & GP__GIVEN_VARIANCE || base->type == GP__POLYNOMIAL) return 0;
-	GP__FROM(i, first, first + (ptrdiff_t)base->nvar)
-		gp__set_positive(m, i, gp__usable(factor * (double)m->par.value[i]));
+	for (uint32_t i = base->var; i < base->var + base->nvar; i++)
+		gp__start_hyp(u, i, 1, factor * (double)gp__hyp(u)[i]);
 	return 1;
 }
 
 /*	With patches, f has the targets' variance on average over 16 images. */
-static void gp__init_image_variance(gp__unit *u, const odvgp_real *X, const gp__init_work *w)
+static void gp__init_image_variance(const gp__init_work *w)
 {
-	enum { IMAGES = 16 };
-	odvgp_model *m = u->model;
-	ptrdiff_t N = gp__unit_rows(u), images = GP__MIN(N, (ptrdiff_t)IMAGES);
+	const gp__unit *u = w->u;
+	ptrdiff_t N = gp__unit_rows(u), images = GP__MIN(N, (ptrdiff_t)16);
 	odvgp_real k;
 	double sum = 0;
 	gp__arena scratch = w->rest;
@@ -19796,10 +21489,9 @@ static void gp__init_image_variance(gp__unit *u, const odvgp_real *X, const gp__
 	if (!u->patch_weights.id) return;
 	odvgp_real *Kw = gp__take(&scratch, 1, gp__patches_count(&u->patches));
 	GP__FOR(i, images) {
-		ptrdiff_t image = gp__permute(m->cfg.seed, GP__STREAM_PATCHES, 1, N, i);
-		gp__unit_job(&job, u, NULL, 0, X + image * u->D, 1);
-		job.patches = &u->patches;
-		job.weights = m->tape.node[u->patch_weights.id].v;
+		ptrdiff_t image = gp__permute(w->m->cfg.seed, GP__STREAM_PATCHES, 1, N, i);
+		gp__unit_job(&job, u, NULL, 0, w->data + image * u->D, 1);
+		gp__fit_images(u, &job);
 		gp__images_diag(&job, &k, Kw, scratch, 0);
 		sum += (double)k / (double)images;
 	}
@@ -19837,37 +21529,37 @@ static void gp__column_scale(
 /*	A [Dx,P]: the next layer sees A^T x, or, if NULL, x itself, over and over. Where the mean is
 	constant its inducing inputs must not coincide: with image_output filters uniform within
 	sqrt(6 / (h w channels + h w P)), Glorot's, as [SOLVE] appendix G.2 has it, 0 for locations. */
-static const odvgp_real *gp__pass_matrix(const gp__unit *u, const gp__init_work *w)
+static const odvgp_real *gp__pass_matrix(const gp__init_work *w)
 {
-	const odvgp_model *m = u->model;
+	const gp__unit *u = w->u;
 	const gp__patches *p = &u->patches;
 	ptrdiff_t n = u->Dx - 2 * p->located;
 	double most = sqrt(6 / ((double)n * (1 + (double)u->P / (double)GP__MAX(p->channels, 1))));
-	if (u->slot_mean_A) return gp__slot_value(&m->par, &m->par.slot[u->slot_mean_A]);
+	if (u->slot_mean_A) return gp__theta_of(w->m, u->slot_mean_A);
 	if (!p->image_output || u->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY) return NULL;
 	gp__zero(w->axes, u->Dx * u->P);
 	GP__FOR(i, n * u->P) {
 		uint64_t counter = ((uint64_t)u->number + 1) << 32 | (uint64_t)i;
-		double x = gp__uniform(m->cfg.seed, GP__STREAM_PATCHES, counter);
+		double x = gp__uniform(w->m->cfg.seed, GP__STREAM_PATCHES, counter);
 		w->axes[i] = (odvgp_real)(most * (2 * x - 1));
 	}
 	return w->axes;
 }
 
 /*	The next unit's inputs, and their standard deviations. Returns the mean of their squares. */
-static double gp__pass_on(const gp__unit *u, const odvgp_real *X, const gp__init_work *w)
+static double gp__pass_on(const gp__init_work *w)
 {
-	const odvgp_model *m = u->model;
-	ptrdiff_t rows = gp__seen_rows(m), T = gp__rows_of_input(&u->patches), width = u->P * T;
+	const gp__unit *u = w->u;
+	const odvgp_model *m = w->m;
+	ptrdiff_t N = m->cfg.N, rows = gp__seen_rows(m), T = gp__rows_of_input(&u->patches),
+			  width = u->P * T;
 	odvgp_real *to = w->sample[(u->layer + 1) % 2], mean, *sd = m->data_sd + u[1].sd_at;
-	const odvgp_real *A = gp__pass_matrix(u, w);
+	const odvgp_real *A = gp__pass_matrix(w);
 	double squares = 0;
 	for (ptrdiff_t i = 0; i < rows && !gp__ask(&m->tape.blas, (double)(width * u->Dx)); i++) {
-		ptrdiff_t row = u->layer || rows == m->cfg.N
-								? i
-								: gp__permute(m->cfg.seed, GP__STREAM_INIT, 2, m->cfg.N, i);
+		ptrdiff_t row = u->layer || rows == N ? i : gp__init_row(w, 2, N, i);
 		GP__FOR(t, T) {
-			const odvgp_real *x = X + row * u->D;
+			const odvgp_real *x = w->data + row * u->D;
 			if (u->patches.image_output) {
 				gp__patch_move(&u->patches, x, NULL, t, w->vector);
 				x = w->vector;
@@ -19890,15 +21582,16 @@ static double gp__pass_on(const gp__unit *u, const odvgp_real *X, const gp__init
 /* --- axes of projections and mixtures --- */
 
 /*	w->axes: P leading eigenvectors of w->square [D,D], by power iteration. */
-static void gp__leading_axes(const odvgp_model *m, ptrdiff_t D, ptrdiff_t P, const gp__init_work *w)
+static void gp__leading_axes(const gp__init_work *w, ptrdiff_t D, ptrdiff_t P)
 {
-	const odvgp__simd *isa = m->tape.blas.isa;
+	const odvgp_blas *blas = &w->m->tape.blas;
+	const odvgp__simd *isa = blas->isa;
 	odvgp_real *C = w->square, *v = w->vector;
 	GP__FOR(p, P) {
 		odvgp_real *axis = w->axes + p * D;
 		GP__FOR(d, D) /* the first step only makes it orthogonal */
-			v[d] = (odvgp_real)gp__normal(m->cfg.seed, GP__STREAM_HIDDEN, (uint64_t)(p * D + d));
-		for (int step = 0; step < 100 && !gp__ask(&m->tape.blas, (double)(D * (D + p))); step++) {
+			v[d] = (odvgp_real)gp__normal(w->m->cfg.seed, GP__STREAM_HIDDEN, (uint64_t)(p * D + d));
+		for (int step = 0; step < 100 && !gp__ask(blas, (double)(D * (D + p))); step++) {
 			GP__FOR(q, p) isa->axpy(D, -isa->dot(D, v, w->axes + q * D), w->axes + q * D, v);
 			odvgp_real size = GP__SQRT(isa->dot(D, v, v));
 			GP__FOR(d, D) axis[d] = v[d] / size;
@@ -19908,44 +21601,45 @@ static void gp__leading_axes(const odvgp_model *m, ptrdiff_t D, ptrdiff_t P, con
 	}
 }
 
-/*	mean.A from the P leading eigenvectors of the correlation matrix of a sample of the inputs, or
-	with image_output of the candidates X; it scales them to unit variance. */
-static void gp__principal_axes(gp__unit *u, const odvgp_real *X, gp__init_work *w)
+/*	mean.A from the leading eigenvectors of the correlation matrix of a sample of the inputs, or
+	with image_output of the candidates; it scales them to unit variance. */
+static void gp__principal_axes(gp__init_work *w)
 {
-	const odvgp_model *m = u->model;
+	const gp__unit *u = w->u;
+	const odvgp_blas *blas = &w->m->tape.blas;
 	int of_patches = u->patches.image_output;
-	ptrdiff_t D = u->Dx, P = u->P, N = of_patches ? gp__candidates(u) : gp__unit_rows(u),
+	ptrdiff_t D = u->Dx, P = u->P, N = of_patches ? w->N : gp__unit_rows(u),
 			  rows = GP__MIN(N, gp__init_rows(u));
-	const odvgp_real *sd = m->data_sd + u->sd_at + (of_patches ? u->D + 1 : 0);
-	const odvgp__simd *isa = m->tape.blas.isa;
-	odvgp_real *C = w->square, *A = m->par.theta + m->par.slot[u->slot_mean_A].offset,
-			   *v = w->vector;
+	const odvgp_real *sd = w->m->data_sd + u->sd_at + (of_patches ? u->D + 1 : 0);
+	odvgp_real *C = w->square, *A = gp__theta_of(w->m, u->slot_mean_A), *v = w->vector;
 	gp__zero(A, D * P);
 	GP__FOR(d, GP__MIN(D, P)) A[d * P + d] = 1;
 	if (P >= D) return;
-	gp__draw_sample(u, N, rows, w);
+	gp__draw_sample(w, N, 0, rows);
 	gp__zero(C, D * D);
 	gp__zero(w->means, D);
 	GP__FOR(pass, 2)
-		for (ptrdiff_t i = 0; i < rows && !gp__ask(&m->tape.blas, (double)(D * D * pass)); i++) {
-			const odvgp_real *x = X + w->row[i] * D, share = 1 / (odvgp_real)rows;
-			for (ptrdiff_t d = 0; d < D && !pass; d++) w->means[d] += x[d] * share;
-			for (ptrdiff_t d = 0; d < D && pass; d++) v[d] = (x[d] - w->means[d]) / sd[d];
-			for (ptrdiff_t d = 0; d < D && pass; d++) isa->axpy(D, v[d] * share, v, C + d * D);
+		for (ptrdiff_t i = 0; i < rows && !gp__ask(blas, (double)(D * D * pass)); i++) {
+			const odvgp_real *x = (of_patches ? w->X : w->data) + w->row[i] * D,
+							 share = 1 / (odvgp_real)rows;
+			GP__FOR(d, pass ? 0 : D) w->means[d] += x[d] * share;
+			GP__FOR(d, pass ? D : 0) v[d] = (x[d] - w->means[d]) / sd[d];
+			GP__FOR(d, pass ? D : 0) blas->isa->axpy(D, v[d] * share, v, C + d * D);
 		}
-	gp__leading_axes(m, D, P, w);
+	gp__leading_axes(w, D, P);
 	GP__FOR(p, P)
 		GP__FOR(d, D) A[d * P + p] = w->axes[p * D + d] / sd[d];
 }
 
 /*	"mixing", as odvgp_init_data says. */
-static void gp__init_mixing(const gp__unit *u, const odvgp_real *Y, gp__init_work *w)
+static void gp__init_mixing(const gp__init_work *w, const odvgp_real *Y)
 {
-	const odvgp_model *m = u->model;
+	const odvgp_model *m = w->m;
 	const odvgp__simd *isa = m->tape.blas.isa;
-	ptrdiff_t N = m->cfg.N, F = m->F, P = m->cfg.layer[u->layer].P, columns = gp__y_columns(&m->y);
+	ptrdiff_t N = m->cfg.N, F = m->F, P = m->cfg.layer[w->u->layer].P,
+			  columns = gp__y_columns(&m->y);
 	odvgp_real *C = w->square, *z = w->vector, *mean = w->means, *sd = mean + F,
-			   *W = m->par.theta + m->par.slot[m->slot_mixing].offset;
+			   *W = gp__theta_of(m, m->slot_mixing);
 	gp__zero(C, F * F);
 	GP__FOR(f, F) sd[f] = (odvgp_real)sqrt(gp__usable(gp__target_moments(m, Y, f, &mean[f])));
 	GP__FOR(i, N) {
@@ -19955,7 +21649,7 @@ static void gp__init_mixing(const gp__unit *u, const odvgp_real *Y, gp__init_wor
 		}
 		GP__FOR(f, F) isa->axpy(F, z[f] / (odvgp_real)N, z, C + f * F);
 	}
-	gp__leading_axes(m, F, P, w);
+	gp__leading_axes(w, F, P);
 	GP__FOR(p, P) {
 		const odvgp_real *axis = w->axes + p * F;
 		odvgp_real value = 0, most = 0;
@@ -19970,7 +21664,7 @@ static void gp__init_mixing(const gp__unit *u, const odvgp_real *Y, gp__init_wor
 }
 
 /*	Mean function and kernel first: methods may choose points by it. */
-static void gp__init_unit(gp__unit *u, const odvgp_real *X, const odvgp_real *Y)
+static void gp__init_unit(const gp__unit *u, const odvgp_real *X, const odvgp_real *Y)
 {
 	gp__init_work w;
 	odvgp_model *m = u->model;
@@ -19978,65 +21672,57 @@ static void gp__init_unit(gp__unit *u, const odvgp_real *X, const odvgp_real *Y)
 	odvgp_real *sd = m->data_sd + u->sd_at, mean;
 	gp__init_scratch(&a, u, &w);
 	ODVGP_ASSERT(!a.bad);
-	int hidden = !gp__is_last(u), target = gp__only_target(u);
-	if (u->layer) X = w.sample[u->layer % 2];
+	int hidden = !gp__is_last(u);
+	w.data = u->layer ? w.sample[u->layer % 2] : X;
 	if (u->number > u->layer) gp__copy(sd, m->data_sd + m->unit[u->layer].sd_at, u->D);
-	const odvgp_real *candidates = gp__draw_candidates(u, X, 1, &w);
-	if (u->patches.height)
-		GP__FOR(d, u->Dz)
-			gp__column_scale(candidates + d, gp__candidates(u), u->Dz, &mean, &sd[u->D + 1 + d]);
-	if (hidden && u->slot_mean_A)
-		gp__principal_axes(u, u->patches.image_output ? candidates : X, &w);
-	w.target_variance = hidden ? gp__pass_on(u, X, &w) : gp__target_variance(m, Y, target);
+	gp__draw_candidates(&w);
+	GP__FOR(d, w.patches ? w.D : 0) gp__column_scale(w.X + d, w.N, w.D, &mean, &sd[u->D + 1 + d]);
+	if (hidden && u->slot_mean_A) gp__principal_axes(&w);
+	w.target_variance = hidden ? gp__pass_on(&w) : gp__target_variance(m, Y, gp__only_target(u));
 	sd[u->D] = (odvgp_real)sqrt(w.target_variance);
 	if (gp__is_mixed(u)) {
 		w.target_variance = 1;
-		if (gp__is_top(u)) gp__init_mixing(u, Y, &w);
+		if (gp__is_top(u)) gp__init_mixing(&w, Y);
 	}
-	gp__init_hyper(u, candidates, Y, &w);
-	gp__init_image_variance(u, X, &w);
-	gp__find_lengths(u, &w);
-	gp__init_points(u, gp__draw_candidates(u, X, 0, &w), &w);
+	gp__init_hyper(&w, Y);
+	gp__init_image_variance(&w);
+	gp__find_lengths(&w);
+	gp__init_points(&w);
 }
 
 /* --- q --- */
 
-static void gp__zero_slot(odvgp_model *m, int slot)
-{
-	if (slot) gp__zero(m->par.theta + m->par.slot[slot].offset, m->par.slot[slot].count);
-}
-
+/*	The matrices of a slot become x I. Slot 0 has none. */
 static void gp__identity_slot(odvgp_model *m, int slot, odvgp_real x)
 {
-	gp__zero_slot(m, slot);
-	if (!slot) return;
-	ptrdiff_t M = m->par.slot[slot].shape[2], rows = m->par.slot[slot].shape[0] * M;
-	GP__FOR(r, rows) m->par.theta[m->par.slot[slot].offset + r * M + r % M] = x;
+	const ptrdiff_t *shape = m->par.slot[slot].shape, M = shape[2];
+	odvgp_real *theta = gp__theta_of(m, slot);
+	gp__zero(theta, m->par.slot[slot].count);
+	GP__FOR(r, shape[0] * M) theta[r * M + r % M] = x;
 }
 
 /*	Factor of q_sqrt's start: odvgp_hidden_q. */
 static odvgp_real gp__narrowed(const gp__unit *u)
 {
-	int narrow = !gp__is_last(u) && u->cov_part->factor == GP__FACTOR_OF_S &&
-				 u->model->cfg.deep.q_init == ODVGP_HIDDEN_Q_NARROW;
-	return narrow ? GP__R(1e-3) : 1;
+	return !gp__is_last(u) && u->cov_part->factor == GP__FACTOR_OF_S &&
+						   u->model->cfg.deep.q_init == ODVGP_HIDDEN_Q_NARROW
+				   ? GP__R(1e-3)
+				   : 1;
 }
 
 /*	Means and coefficients are 0, Cholesky factors as the covariance part says: B_sqrt and q_diag
-	are near 0, where q is near the prior, because at 0 the gradients would vanish. */
+	are near 0, the prior; at 0 the gradients would vanish. */
 static void gp__q_identity_unit(gp__unit *u)
 {
 	odvgp_model *m = u->model;
 	odvgp_real k = (odvgp_real)gp__usable((double)gp__prior_variance(u)),
 			   root = u->cov_part->sqrt_start / (u->cov_part->sqrt_power < 0 ? GP__SQRT(k) : 1);
-	const odvgp_slot *g = &m->par.slot[u->slot_q_diag];
-	gp__zero_slot(m, u->slot_a);
+	gp__identity_slot(m, u->slot_a, 0);
 	GP__FOR(b, GP__BLOCKS) {
-		gp__zero_slot(m, u->block[b].slot_mu);
+		gp__identity_slot(m, u->block[b].slot_mu, 0);
 		gp__identity_slot(m, u->block[b].slot_sqrt, root * gp__narrowed(u));
 	}
-	for (ptrdiff_t i = 0; u->slot_q_diag && i < g->count; i++)
-		gp__set_positive(m, g->offset + i, 1e-3 / (double)k);
+	GP__EACH_VALUE(i, &m->par.slot[u->slot_q_diag]) gp__set_positive(m, i, 1e-3 / (double)k);
 }
 
 /*	Discards the state of earlier training. */
@@ -20071,12 +21757,11 @@ static odvgp_status gp__run_L(odvgp_model *m, odvgp_info *info)
 /*	The prior in the papers' coordinates, or a thousandth of it. */
 static void gp__prior_factor(const gp__unit *u, const gp__block *block)
 {
-	odvgp_model *m = u->model;
 	if (!block->white_sqrt.id || u->param == ODVGP_PARAMETRISATION_WHITENED) return;
-	const odvgp_slot *slot = &m->par.slot[block->slot_sqrt];
-	odvgp_real *root = m->par.theta + slot->offset;
-	const odvgp_real *L = m->tape.node[block->L.id].v;
-	GP__FOR(i, slot->count) root[i] = gp__narrowed(u) * L[i % (block->M * block->M)];
+	ptrdiff_t size = block->M * block->M;
+	odvgp_real *root = gp__theta_of(u->model, block->slot_sqrt);
+	const odvgp_real *L = gp__node_value(u, block->L);
+	GP__FOR(i, u->P * size) root[i] = gp__narrowed(u) * L[i % size];
 }
 
 /*	q_sqrt is I if whitened, else L, never from the last good parameters. */
@@ -20087,12 +21772,8 @@ static odvgp_status gp__reset_q(odvgp_model *m, odvgp_info *info)
 		prior |= m->unit[i].param != ODVGP_PARAMETRISATION_WHITENED;
 	odvgp_events events = m->tape.events;
 	gp__keep_jitters(m);
-	odvgp_status s = prior ? gp__run_L(m, info) : ODVGP_OK;
-	if (s) {
-		gp__restore_jitters(m);
-		m->tape.events = events;
-		return s;
-	}
+	odvgp_status s = gp__attempt_end(m, prior ? gp__run_L(m, info) : ODVGP_OK, &events);
+	if (s) return s;
 	GP__EACH_UNIT(u, m) gp__q_identity_unit(u);
 	GP__EACH_UNIT(u, m)
 		GP__FOR(b, prior ? GP__BLOCKS : 0) gp__prior_factor(u, &u->block[b]);
@@ -20110,21 +21791,11 @@ ODVGP_API odvgp_status odvgp_init_q(odvgp_model *m, odvgp_info *info)
 	return s;
 }
 
+/*	0 without a noise. */
 static odvgp_real gp__noise_floor(const odvgp_model *m, double target_variance)
 {
-	return m->cfg.lik.noise_floor > 0
-				   ? (odvgp_real)((double)m->cfg.lik.noise_floor * target_variance)
-				   : 0;
-}
-
-/*	The noise starts just above its floor, and must be finite there. */
-static odvgp_status gp__noise_floor_check(
-		const odvgp_model *m, double target_variance, odvgp_info *info)
-{
-	odvgp_real above = 2 * gp__noise_floor(m, target_variance);
-	if (!gp__has_noise(&m->cfg) || gp__finite(&above, 1)) return ODVGP_OK;
-	return gp__fail(info, ODVGP_E_ARG, "lik.noise_floor", -1, (double)m->cfg.lik.noise_floor,
-			"times the targets' variance is too large to be a bound of the noise");
+	double floor = gp__has_noise(&m->cfg) ? (double)m->cfg.lik.noise_floor : 0;
+	return floor > 0 ? (odvgp_real)(floor * target_variance) : 0;
 }
 
 /*	x with Phi(x) = p, 0 < p < 1, by bisection. */
@@ -20151,7 +21822,7 @@ static void gp__init_cuts(odvgp_model *m, const odvgp_real *Y)
 		GP__FOR(i, N) below += Y[i * C] == (odvgp_real)k;
 		double cut = 2 * gp__sqrt_half * gp__normal_quantile((double)below / (double)(seen + K));
 		if (k) gp__set_positive(m, m->par.slot[m->slot_lik_params].offset + k - 1, cut - last);
-		else m->par.theta[m->par.slot[m->slot_lik_free_params].offset] = (odvgp_real)cut;
+		else *gp__theta_of(m, m->slot_lik_free_params) = (odvgp_real)cut;
 		last = cut;
 	}
 }
@@ -20161,22 +21832,12 @@ static void gp__init_likelihood(odvgp_model *m, const odvgp_real *Y, double vari
 {
 	const gp__likelihood *lik = m->y.lik;
 	for (int k = 0; k < lik->params && !(m->cfg.lik.noise_variance > 0); k++) {
-		const odvgp_slot *slot = &m->par.slot[m->slot_lik_params + k];
 		double unit = lik->param[k].power == 2 ? variance : sqrt(variance);
 		if (lik->param[k].power)
-			GP__FOR(i, slot->count)
-				gp__set_positive(m, slot->offset + i, lik->param[k].start * unit);
+			GP__EACH_VALUE(i, &m->par.slot[m->slot_lik_params + k])
+				gp__set_positive(m, i, lik->param[k].start * unit);
 	}
 	if (m->cfg.lik.kind == ODVGP_LIKELIHOOD_ORDINAL) gp__init_cuts(m, Y);
-}
-
-static void gp__init_noise_floor(odvgp_model *m, double target_variance)
-{
-	if (!gp__has_noise(&m->cfg)) return;
-	m->par.state[m->slot_lik_params].floor = gp__noise_floor(m, target_variance);
-	const odvgp_slot *noise = &m->par.slot[m->slot_lik_params];
-	GP__FROM(i, noise->offset, noise->offset + noise->count)
-		gp__set_positive(m, i, (double)m->par.value[i]);
 }
 
 static odvgp_status gp__init_from_data(
@@ -20187,8 +21848,7 @@ static odvgp_status gp__init_from_data(
 	ptrdiff_t D = m->cfg.layer[0].D;
 	if ((s = gp__rows_finite(X, m->cfg.N, D, info))) return s;
 	if ((s = gp__targets_check(&m->y, Y, m->cfg.N, 0, info))) return s;
-	uint64_t nat_valid = m->state.nat_valid, lbfgs_valid = m->state.lbfgs_valid,
-			 fitted = m->state.fitted;
+	gp__state state = m->state;
 	odvgp_real *theta_before = gp__lend(&m->par.lent, GP__LENT_BACKUP);
 	gp__copy(theta_before, m->par.theta, m->par.count);
 	odvgp_real *value_before = gp__lend(&m->kept, GP__KEPT_BY_START);
@@ -20205,12 +21865,19 @@ static odvgp_status gp__init_from_data(
 		if (!gp__stopped(&m->tape.blas)) gp__init_unit(u, X, Y);
 	gp__touch_all(m);
 	s = gp__stop_status(m, info);
-	if (!s) s = gp__noise_floor_check(m, variance, info);
+	/* the noise starts just above its floor */
+	odvgp_real floor = gp__noise_floor(m, variance), above = 2 * floor;
+	if (!s && !gp__finite(&above, 1))
+		s = gp__fail(info, ODVGP_E_ARG, "lik.noise_floor", -1, (double)m->cfg.lik.noise_floor,
+				"times the targets' variance is too large to be a bound of the noise");
 	if (!s) s = odvgp_init_q(m, info);
 	gp__end_loan(&m->par.lent, GP__LENT_BACKUP);
 	gp__end_loan(&m->kept, GP__KEPT_BY_START);
 	if (!s) {
-		gp__init_noise_floor(m, variance);
+		m->par.state[m->slot_lik_params].floor = floor;
+		if (gp__has_noise(&m->cfg))
+			GP__EACH_VALUE(i, &m->par.slot[m->slot_lik_params])
+				gp__set_positive(m, i, (double)m->par.value[i]);
 		return ODVGP_OK;
 	}
 	m->par.state[m->slot_lik_params].floor = floor_before;
@@ -20218,9 +21885,7 @@ static odvgp_status gp__init_from_data(
 	gp__copy(m->par.value, value_before, m->par.positive);
 	gp__copy(m->data_sd, sd_before, m->data_sds);
 	gp__touch_all(m);
-	m->state.nat_valid = nat_valid;
-	m->state.lbfgs_valid = lbfgs_valid;
-	m->state.fitted = fitted;
+	m->state = state;
 	return s;
 }
 
@@ -20300,31 +21965,41 @@ static void gp__kernel_slots(gp__unit *u)
 	u->kernel_slots = par->slots + 1 - u->slot_kernel;
 }
 
-/*	One block's slots; those of natural steps come last in the vector. */
-static void gp__block_slots(
-		gp__unit *u, gp__block *b, const char *mu, const char *root, int natural)
+/*	GP__NATURAL for slots that these natural steps move. */
+static int gp__natural_kind(const gp__unit *u, int steps)
+{
+	return u->model->cfg.optim.natgrad && u->steps & steps ? GP__NATURAL : 0;
+}
+
+/*	A slot [rows,cols], or 0 without a name; power and column as in gp__slot_units. */
+static int gp__matrix_slot(gp__params *par, const char *name, int kind, ptrdiff_t rows,
+		ptrdiff_t cols, int power, int column)
+{
+	int s = name ? gp__slot_add(par, name, kind, 2, rows, cols, 1) : 0;
+	gp__slot_units(par, s, power, column);
+	return s;
+}
+
+/*	A block's slots; those of natural steps come last in the vector. */
+static void gp__block_slots(gp__unit *u, int on, const char *mu, const char *root, int steps)
 {
 	gp__params *par = &u->model->par;
-	int kind = natural ? GP__NATURAL : 0;
-	b->slot_mu = mu ? gp__slot_add(par, mu, kind, 2, u->P, b->M, 1) : 0;
-	b->slot_sqrt = root ? gp__slot_add(par, root, kind | GP__TRIANGLES, 3, u->P, b->M, b->M) : 0;
-	int coefficients =
-				u->mean_part->mu == GP__MU_COEFFICIENTS || u->param == ODVGP_PARAMETRISATION_A_BETA,
-		power = u->cov_part->sqrt_power;
-	gp__slot_units(
-			par, b->slot_mu, coefficients ? -1 : u->param == ODVGP_PARAMETRISATION_PRIMAL, 0);
+	gp__block *b = &u->block[on];
+	int kind = gp__natural_kind(u, steps), power = u->cov_part->sqrt_power,
+		coefficients =
+				u->mean_part->mu == GP__MU_COEFFICIENTS || u->param == ODVGP_PARAMETRISATION_A_BETA;
+	b->slot_mu = gp__matrix_slot(par, mu, kind, u->P, b->M,
+			coefficients ? -1 : u->param == ODVGP_PARAMETRISATION_PRIMAL, 0);
+	if (root) b->slot_sqrt = gp__slot_add(par, root, kind | GP__TRIANGLES, 3, u->P, b->M, b->M);
 	gp__slot_units(
 			par, b->slot_sqrt, power ? power : u->param != ODVGP_PARAMETRISATION_WHITENED, 0);
 }
 
 static void gp__positive_slots(gp__unit *u)
 {
-	odvgp_model *m = u->model;
-	int natural = m->cfg.optim.natgrad && (u->steps & GP__STEPS_DIAGONAL) ? GP__NATURAL : 0,
-		kind = GP__POSITIVE | GP__OF_Q | natural;
-	m->par.of = u;
-	if (u->cov_part->diag)
-		u->slot_q_diag = gp__slot_add(&m->par, u->cov_part->diag, kind, 2, u->P, u->M, 1);
+	int kind = GP__POSITIVE | GP__OF_Q | gp__natural_kind(u, GP__STEPS_DIAGONAL);
+	u->model->par.of = u;
+	u->slot_q_diag = gp__matrix_slot(&u->model->par, u->cov_part->diag, kind, u->P, u->M, 0, 0);
 }
 
 static void gp__free_slots(gp__unit *u)
@@ -20332,55 +22007,36 @@ static void gp__free_slots(gp__unit *u)
 	odvgp_model *m = u->model;
 	gp__params *par = &m->par;
 	const odvgp_config *c = &m->cfg;
-	int own = gp__has_free_points(u->mean_part, u->M_gamma);
-	const char *Z_gamma = u->mean_part->Z_gamma ? u->mean_part->Z_gamma : u->cov_part->Z_gamma;
+	const gp__mean_part *part = u->mean_part;
+	ptrdiff_t Mg = u->M_gamma, patches = gp__patches_summed(&u->patches);
+	int own = gp__has_free_points(part, Mg), A = gp__mean_functions[u->mean_function].A,
+		b = gp__mean_functions[u->mean_function].b;
+	const char *Z_gamma = part->Z_gamma ? part->Z_gamma : u->cov_part->Z_gamma;
 	par->of = u;
-	int has_A = gp__mean_functions[u->mean_function].A,
-		has_b = gp__mean_functions[u->mean_function].b;
-	if (has_A) u->slot_mean_A = gp__slot_add(par, "mean.A", 0, 2, u->Dx, u->P, 1);
-	if (has_b) u->slot_mean_b = gp__slot_add(par, has_A ? "mean.b" : "mean.c", 0, 1, u->P, 1, 1);
-	if (has_A && !has_b && par->slot) par->slot[u->slot_mean_A].trainable = 0;
-	if (gp__is_mixed(u) && gp__is_top(u)) {
-		m->slot_mixing =
-				gp__slot_add(par, "mixing", GP__OF_LAYER, 2, m->F, c->layer[u->layer].P, 1);
-		gp__slot_units(par, m->slot_mixing, 1, 0);
-	}
-	ptrdiff_t patches = gp__patches_summed(&u->patches);
-	if (patches) u->slot_patch_weights = gp__slot_add(par, "weights", 0, 1, patches, 1, 1);
-	if (own) u->slot_Z_gamma = gp__slot_add(par, Z_gamma, 0, 2, u->M_gamma, u->Dz, 1);
-	u->slot_Z_beta = gp__slot_add(par, "Z_beta", 0, 2, u->M, u->Dz, 1);
-	if (!own && u->M_gamma)
-		u->slot_Z_gamma = gp__slot_add(par, Z_gamma, 0, 2, u->M_gamma, u->Dz, 1);
-	if (u->mean_part->a && u->M_gamma)
-		u->slot_a = gp__slot_add(par, u->mean_part->a,
-				c->optim.gamma_step != ODVGP_GAMMA_STEP_ADAM ? GP__NATURAL : 0, 2, u->P, u->M_gamma,
-				1);
-	gp__slot_units(par, u->slot_mean_A, 1, GP__PER_INPUT);
+	u->slot_mean_A = gp__matrix_slot(par, A ? "mean.A" : NULL, 0, u->Dx, u->P, 1, GP__PER_INPUT);
+	if (b) u->slot_mean_b = gp__slot_add(par, A ? "mean.b" : "mean.c", 0, 1, u->P, 1, 1);
 	gp__slot_units(par, u->slot_mean_b, 1, 0);
-	gp__slot_units(par, u->slot_Z_beta, 0, GP__IN_INPUTS);
-	gp__slot_units(par, u->slot_Z_gamma, 0, GP__IN_INPUTS);
-	int times_D = u->mean_part->gamma == GP__RESIDUAL_GAMMA &&
+	if (A && !b && par->slot) par->slot[u->slot_mean_A].trainable = 0;
+	if (gp__is_mixed(u) && gp__is_top(u))
+		m->slot_mixing =
+				gp__matrix_slot(par, "mixing", GP__OF_LAYER, m->F, c->layer[u->layer].P, 1, 0);
+	if (patches) u->slot_patch_weights = gp__slot_add(par, "weights", 0, 1, patches, 1, 1);
+	if (own) u->slot_Z_gamma = gp__matrix_slot(par, Z_gamma, 0, Mg, u->Dz, 0, GP__IN_INPUTS);
+	u->slot_Z_beta = gp__matrix_slot(par, "Z_beta", 0, u->M, u->Dz, 0, GP__IN_INPUTS);
+	if (!own && Mg) u->slot_Z_gamma = gp__matrix_slot(par, Z_gamma, 0, Mg, u->Dz, 0, GP__IN_INPUTS);
+	int kind = c->optim.gamma_step != ODVGP_GAMMA_STEP_ADAM ? GP__NATURAL : 0,
+		times_D = part->gamma == GP__RESIDUAL_GAMMA &&
 				  u->gamma_coords == ODVGP_GAMMA_COORDS_DIFFERENTIATED;
-	gp__slot_units(par, u->slot_a, times_D ? 1 : -1, 0);
-	const char *mu = own                                        ? NULL
-					 : u->param == ODVGP_PARAMETRISATION_A_BETA ? u->mean_part->a_beta
-																: u->mean_part->q_mu;
-	gp__block_slots(u, &u->block[GP__ON_BETA], mu, u->cov_part->q_sqrt,
-			c->optim.natgrad && (u->steps & GP__STEPS_OF_MU));
-	gp__block_slots(u, &u->block[GP__ON_GAMMA], u->mean_part->v_mu, u->cov_part->v_sqrt,
-			c->optim.natgrad && (u->steps & GP__STEPS_GAMMA));
-}
-
-static void gp__slots_start(odvgp_model *m)
-{
-	m->par.slots = 0;
-	m->par.count = m->par.adam = 0;
-	m->par.kind = m->cfg.positive_transform;
+	u->slot_a = gp__matrix_slot(par, Mg ? part->a : NULL, kind, u->P, Mg, times_D ? 1 : -1, 0);
+	const char *mu = u->param == ODVGP_PARAMETRISATION_A_BETA ? part->a_beta : part->q_mu;
+	gp__block_slots(u, GP__ON_BETA, own ? NULL : mu, u->cov_part->q_sqrt, GP__STEPS_OF_MU);
+	gp__block_slots(u, GP__ON_GAMMA, part->v_mu, u->cov_part->v_sqrt, GP__STEPS_GAMMA);
 }
 
 static void gp__slots_build(odvgp_model *m)
 {
-	gp__slots_start(m);
+	m->par.slots = 0;
+	m->par.count = m->par.adam = 0;
 	GP__EACH_UNIT(u, m) gp__kernel_slots(u);
 	m->slot_lik_params = gp__likelihood_slots(m, 1, &m->lik_slots);
 	GP__EACH_UNIT(u, m) gp__positive_slots(u);
@@ -20388,33 +22044,30 @@ static void gp__slots_build(odvgp_model *m)
 	GP__EACH_UNIT(u, m) gp__free_slots(u);
 }
 
-/*	Without tables the order of slots does not matter. */
-static void gp__positive_counted(odvgp_model *m, ptrdiff_t count, int slots)
+/*	Without tables the order of slots does not matter: count a unit's, or the likelihood's. */
+static void gp__slots_count(odvgp_model *m, gp__unit *u)
 {
-	m->par.positive += m->par.count - count;
-	m->par.positive_slots += m->par.slots - slots;
-}
-static void gp__unit_slots_count(gp__unit *u)
-{
-	odvgp_model *m = u->model;
 	ptrdiff_t count = m->par.count;
 	int slots = m->par.slots;
-	gp__kernel_slots(u);
-	gp__positive_slots(u);
-	gp__positive_counted(m, count, slots);
-	gp__free_slots(u);
-}
-static void gp__likelihood_slots_count(odvgp_model *m)
-{
-	m->slot_lik_params = gp__likelihood_slots(m, 1, &m->lik_slots);
-	gp__positive_counted(m, 0, 0);
-	m->slot_lik_free_params = gp__likelihood_slots(m, 0, &m->lik_free_slots);
+	if (u) {
+		gp__kernel_slots(u);
+		gp__positive_slots(u);
+	} else m->slot_lik_params = gp__likelihood_slots(m, 1, &m->lik_slots);
+	m->par.positive += m->par.count - count;
+	m->par.positive_slots += m->par.slots - slots;
+	if (u) gp__free_slots(u);
+	else m->slot_lik_free_params = gp__likelihood_slots(m, 0, &m->lik_free_slots);
 }
 
 /* --- the tape of a unit --- */
 
-static int gp__mean_function_terms(gp__unit *u, gp__ref *term, int terms)
+/*	first + sign (own + the mean function), of nodes with an id. */
+static gp__ref gp__with_mean_function(gp__unit *u, gp__ref first, gp__ref own, odvgp_real sign)
 {
+	gp__ref term[GP__MAX_IN];
+	int terms = 0;
+	if (first.id) term[terms++] = first;
+	if (own.id) term[terms++] = own;
 	if (u->slot_mean_A) {
 		gp__ref A = gp__param_node(u, u->slot_mean_A, 1, u->Dx, u->P);
 		term[terms++] = gp__tile(u, GP__PRODUCT, GP__PRODUCT_ATBT, u->P, A, u->X);
@@ -20422,30 +22075,14 @@ static int gp__mean_function_terms(gp__unit *u, gp__ref *term, int terms)
 	if (u->slot_mean_b) term[terms++] = gp__param_node(u, u->slot_mean_b, 1, u->P, 1);
 	if (u->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY)
 		term[terms++] = gp__tile(u, GP__TRANSPOSE, 0, u->P, u->X, gp__none);
-	return terms;
-}
-
-/*	weights A, the part's own term, and the mean function. */
-static gp__ref gp__build_mean(gp__unit *u)
-{
-	gp__ref term[GP__MAX_IN];
-	int terms = 0;
-	if (u->weights.id) term[terms++] = gp__tile_product(u, u->weights, u->A);
-	gp__ref own = u->mean_part->tile(u);
-	if (own.id) term[terms++] = own;
-	terms = gp__mean_function_terms(u, term, terms);
-	return gp__sum_of(u, GP__TILE, GP__TILE_SIZE, term, terms, 1);
+	return gp__sum_of(u, GP__TILE, GP__TILE_SIZE, term, terms, sign);
 }
 
 /*	Y minus the mean function, and minus what a kept q(v) explains. */
 static gp__ref gp__build_target(gp__unit *u)
 {
-	gp__ref term[GP__MAX_IN];
-	int terms = 0;
-	term[terms++] = u->model->Y;
-	if (gp__kept_terms(u)) term[terms++] = u->mean_part->tile(u);
-	terms = gp__mean_function_terms(u, term, terms);
-	return gp__sum_of(u, GP__TILE, GP__TILE_SIZE, term, terms, -1);
+	gp__ref kept = gp__kept_terms(u) ? u->mean_part->tile(u) : gp__none;
+	return gp__with_mean_function(u, u->model->Y, kept, -1);
 }
 
 /*	k - |A_v|^2 + |v_sqrt^T A_v|^2: what a kept q(v) leaves of k(x,x). */
@@ -20490,10 +22127,8 @@ GP__NOINLINE gp__ref gp__build_collapsed(gp__unit *u)
 	r = gp__by_root(u, r);
 	k = gp__by_root(u, gp__by_root(u, k));
 	m->moments = gp__add(u, GP__TILE, GP__MOMENTS, 0, F + u->P + 2, F, A, A_v, r, k);
-	int variant = mean_beta && cov_beta ? GP__COLLAPSE_BETA
-				  : cov_beta            ? GP__COLLAPSE_COV_BETA
-				  : mean_beta           ? GP__COLLAPSE_MEAN_BETA
-										: GP__COLLAPSE_BOTH;
+	/* BETA is both: 1 + 2 */
+	int variant = GP__COLLAPSE_MEAN_BETA * mean_beta + GP__COLLAPSE_COV_BETA * cov_beta;
 	return gp__add(
 			u, GP__TAIL, GP__COLLAPSED, variant, 1, 1, m->moments, m->lik_params, V, gp__none);
 }
@@ -20544,7 +22179,8 @@ GP__NOINLINE void gp__build_head(gp__unit *u)
 GP__NOINLINE void gp__build_outputs(gp__unit *u)
 {
 	u->var = u->cov_part->tile(u);
-	u->mean = gp__build_mean(u);
+	gp__ref beta = u->weights.id ? gp__tile_product(u, u->weights, u->A) : gp__none;
+	u->mean = gp__with_mean_function(u, beta, u->mean_part->tile(u), 1);
 	if (u->steps & GP__STEPS_OF_MU) gp__build_stats(u, &u->block[GP__ON_BETA], u->A);
 	if (u->steps & GP__STEPS_GAMMA) gp__build_stats(u, &u->block[GP__ON_GAMMA], u->A_v);
 }
@@ -20564,8 +22200,8 @@ static void gp__tape_start(odvgp_model *m, gp__arena *a)
 			m->objective = gp__none;
 }
 
-/*	Inputs: the data, or samples of the layer below, which has the mean and var below[0] and
-	below[1]; below[2] passes them on to the layer's other units. Targets. */
+/*	Targets; inputs: the data, or samples of the layer below, whose mean and var are below[0] and
+	below[1]; below[2] passes them on to the layer's other units. */
 GP__NOINLINE void gp__build_inputs(gp__unit *u, gp__ref below[3])
 {
 	odvgp_model *m = u->model;
@@ -20698,11 +22334,10 @@ static void gp__unit_config(gp__unit *u, odvgp_model *m, int number)
 	u->param = gp__parametrisation_of(c, layer);
 	u->gamma_coords = c->reproduce.gamma_coords;
 	u->mean_function = c->layer[layer].mean_function;
-	u->block[GP__ON_BETA].M = u->M;
-	u->block[GP__ON_GAMMA].M = u->M_gamma;
 	for (int b = 0; b < GP__BLOCKS; b++) {
 		int steps = b == GP__ON_GAMMA ? GP__STEPS_GAMMA : GP__STEPS_BETA;
 		u->block[b].number = GP__BLOCKS * layer + b;
+		u->block[b].M = b == GP__ON_GAMMA ? u->M_gamma : u->M;
 		u->block[b].natural = u->steps & steps ? u->block[b].M : 0;
 	}
 }
@@ -20731,23 +22366,25 @@ GP__NOINLINE void gp__sums_layout(odvgp_model *m, gp__arena *a)
 	t->sums = GP__TAKE(a, gp__sums, 1);
 	size_t from = a->used;
 	t->sum = a->base ? (odvgp_real *)(void *)(a->base + from) : NULL;
-	for (int i = 1; i <= t->nodes && t->node; i++) {
-		gp__node *nd = &t->node[i];
-		if (gp__ops[nd->op].stores == GP__STORES_MOMENTS) nd->v = gp__take(a, nd->rows, nd->cols);
-	}
+	if (t->node)
+		GP__EACH_NODE(nd, t)
+			if (gp__ops[nd->op].stores == GP__STORES_MOMENTS)
+				nd->v = gp__take(a, nd->rows, nd->cols);
 	t->forward_sums = (ptrdiff_t)((a->used - from) / sizeof(odvgp_real));
 	m->par.grad = m->par.lent.at = gp__take(a, m->par.count, 1);
-	for (int i = 1; i <= t->nodes && t->node; i++) {
-		gp__node *nd = &t->node[i];
-		int stats = gp__ops[nd->op].stores == GP__STORES_STATS,
-			both = gp__ops[nd->op].stores == GP__STORES_BOTH;
-		if (nd->slots) nd->d = m->par.grad + m->par.slot[nd->slot].offset;
-		if (stats) nd->v = gp__take(a, nd->rows, nd->cols);
-		if (stats) nd->aux = gp__take(a, nd->rows * nd->cols, nd->cols);
-		if (nd->base) nd->d = t->node[nd->base].d;
-		else if (both && nd->segment == GP__HEAD) nd->d = gp__take(a, nd->rows, nd->cols);
-	}
 	if (!t->node) gp__take_bytes(a, t->deferred, 1); /* without a table: all deferred bytes */
+	else
+		GP__EACH_NODE(nd, t) {
+			int stores = gp__ops[nd->op].stores;
+			if (nd->slots) nd->d = m->par.grad + m->par.slot[nd->slot].offset;
+			if (stores == GP__STORES_STATS) {
+				nd->v = gp__take(a, nd->rows, nd->cols);
+				nd->aux = gp__take(a, nd->rows * nd->cols, nd->cols);
+			}
+			if (nd->base) nd->d = t->node[nd->base].d;
+			else if (stores == GP__STORES_BOTH && nd->segment == GP__HEAD)
+				nd->d = gp__take(a, nd->rows, nd->cols);
+		}
 	t->all_sums = (ptrdiff_t)((a->used - from) / sizeof(odvgp_real));
 	t->tree = (odvgp_real *)gp__take_bytes(
 			a, (size_t)levels, (size_t)(64 + t->all_sums * (ptrdiff_t)sizeof(odvgp_real)));
@@ -20799,13 +22436,13 @@ static void gp__model_layout(odvgp_model *m, gp__arena *a)
 	if (carve) gp__tables_layout(m, a, nodes);
 	else {
 		memset(&m->par, 0, sizeof m->par);
-		gp__slots_start(m);
-		gp__likelihood_slots_count(m);
+		m->par.kind = c->positive_transform;
+		gp__slots_count(m, NULL);
 	}
 	gp__tape_start(m, a);
 	for (int i = 0; i < m->units; i++) {
 		gp__unit *u = gp__unit_at(m, i);
-		if (!carve) gp__unit_slots_count(u);
+		if (!carve) gp__slots_count(m, u);
 		u->sd_at = m->data_sds;
 		m->data_sds += u->D + 1 + (u->patches.height ? u->Dz : 0);
 		gp__natural_layout(u, a, &matrices, &vectors);
@@ -21086,27 +22723,20 @@ static odvgp_status gp__model_place(odvgp_model *m, gp__arena *a, size_t bytes, 
 		gp__gauss_hermite(m->tape.lik_nodes, t, t + m->tape.lik_nodes);
 	}
 	m->state.step_scale = 1;
-	GP__FROM(i, 0, m->data_sds) m->data_sd[i] = 1;
-	GP__FOR(k, m->units)
-		GP__FROM(i, 0, m->unit[k].M_gamma) {
-			m->unit[k].columns[i] = i;
-			m->unit[k].scales[i] = 1;
+	GP__FOR(i, m->data_sds) m->data_sd[i] = 1;
+	GP__EACH_UNIT(u, m)
+		GP__FOR(i, u->M_gamma) {
+			u->columns[i] = i;
+			u->scales[i] = 1;
 		}
 	return ODVGP_OK;
-}
-
-static void gp__start_patches(gp__unit *u)
-{
-	if (!u->slot_patch_weights) return;
-	GP__EACH_VALUE(i, &u->model->par.slot[u->slot_patch_weights]) u->model->par.theta[i] = 1;
 }
 
 /*	Function f is process f modulo P. */
 static void gp__start_mixing(odvgp_model *m)
 {
 	ptrdiff_t P = m->cfg.layer[m->cfg.layers - 1].P;
-	for (ptrdiff_t f = 0; m->slot_mixing && f < m->F; f++)
-		m->par.theta[m->par.slot[m->slot_mixing].offset + f * P + f % P] = 1;
+	GP__FOR(f, m->slot_mixing ? m->F : 0) gp__theta_of(m, m->slot_mixing)[f * P + f % P] = 1;
 }
 
 /*	Hyperparameters that the expression gave. */
@@ -21141,7 +22771,8 @@ ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config 
 	if ((s = gp__model_place(m, &a, block_bytes, info)) != ODVGP_OK) return s;
 	GP__EACH_UNIT(u, m) gp__start_kernel(u, config->layer[u->layer].kernel);
 	gp__start_likelihood(m);
-	GP__EACH_UNIT(u, m) gp__start_patches(u);
+	GP__EACH_UNIT(u, m)
+		GP__EACH_VALUE(i, &m->par.slot[u->slot_patch_weights]) m->par.theta[i] = 1;
 	gp__start_mixing(m);
 	gp__q_identity(m);
 	gp__touch_all(m);
@@ -21173,8 +22804,7 @@ static void gp__copy_lbfgs(gp__lbfgs *to, const gp__lbfgs *from)
 	if (to->memory) memcpy(to->sy, from->sy, (size_t)to->memory * sizeof *to->sy);
 }
 
-/*	To a model of the same config: what a file holds (gp__file_model_state), and the memory of the
-	allocating layer. */
+/*	To a model of the same config: what a file holds (gp__file_model_state), and the allocator. */
 static void gp__copy_state(odvgp_model *to, const odvgp_model *from)
 {
 	GP__EACH_SLOT(i, to) {
@@ -21224,16 +22854,18 @@ ODVGP_API odvgp_status odvgp_model_copy(odvgp_model **copy, const odvgp_model *m
 
 /* ---- >>warm   the warm start: L-BFGS on a subset's collapsed bound
 
-	L-BFGS trains an auxiliary COUPLED model in the scratch memory, which has the model's kernel,
-	values, bounds, priors and units; what it finds goes back. It is Gaussian: another likelihood's
-	targets are replaced by pseudo-targets, with a weight of 0 where one is missing, and those of
-	mixed functions f by the least-squares solution g of f = W g. */
+	L-BFGS trains an auxiliary COUPLED Gaussian model in the scratch memory, which has the model's
+	kernel, values, bounds, priors and units; what it finds goes back. odvgp_warm_start lists the
+	pseudo-targets of other likelihoods; one that is missing has the weight 0. */
 
 typedef struct {
+	const odvgp_model *m;
+	const odvgp_real *X, *Y;   /* all rows */
 	odvgp_config cfg;          /* of the auxiliary model */
 	ptrdiff_t iterations;      /* of L-BFGS */
 	odvgp_real *theta, *value; /* the model's before */
-	odvgp_real *X, *Y;         /* the subset; NULL: all rows */
+	odvgp_real *X_subset, *Y_subset; /* NULL: all rows */
+	const odvgp_real *X_used, *Y_used;
 	odvgp_real *f;             /* [F], of mixed functions */
 	ptrdiff_t columns;         /* of the auxiliary model's Y */
 	void *rest;                /* the auxiliary model, then odvgp_fit_q's scratch */
@@ -21259,8 +22891,7 @@ static int gp__warm_takes_q(const odvgp_model *m)
 		   (part == ODVGP_COV_PART_DENSE || part == ODVGP_COV_PART_BLOCKS);
 }
 
-/*	q of pseudo-targets is close to the model's where they are g(y): of mixed functions, positive
-	targets, counts and proportions; not of classes, or where y may be an outlier. */
+/*	Pseudo-targets give the model's q, too: not those of classes, or where y may be an outlier. */
 static int gp__warm_knows_q(const odvgp_model *m)
 {
 	int of_y = m->y.lik->flags & GP__LIK_CLASSES || m->y.lik->least < 0 || m->y.lik->most == 1;
@@ -21300,8 +22931,8 @@ static odvgp_config gp__warm_config(const odvgp_model *m, ptrdiff_t rows, ptrdif
 	memset(&c.lik, 0, sizeof c.lik);
 	c.lik.weights = m->cfg.lik.weights || m->cfg.lik.missing;
 	c.functions = 0;
-	if (m->slot_mixing) return c;
-	c.layer[0].P = m->T > 1 || !m->classes ? m->T : m->F; /* one against the rest */
+	if (!m->slot_mixing) /* one against the rest */
+		c.layer[0].P = m->T > 1 || !m->classes ? m->T : m->F;
 	return c;
 }
 
@@ -21312,6 +22943,7 @@ static odvgp_status gp__warm_settle(
 	ptrdiff_t N = m->cfg.N, M = set->M ? set->M : m->cfg.layer[0].M, rows = set->rows;
 	odvgp_status s = gp__warm_check(m, info);
 	memset(w, 0, sizeof *w);
+	w->m = m;
 	if (s) return s;
 	if (!rows) rows = GP__MAX(gp__sample_rows(N, M, 20), GP__MIN(M, N));
 	if (rows < 1 || rows > N || M < 1 || (set->M && M > rows) || set->iterations < 0 ||
@@ -21328,8 +22960,8 @@ static odvgp_status gp__warm_settle(
 	return ODVGP_OK;
 }
 
-/*	Few rows of classes: their regression may explain nothing, or each row by itself. So its result
-	is kept only if training from there comes further than from the values before. */
+/*	Few rows of classes: their regression may explain nothing, or each row by itself. So training
+	from its result must come further than from the values before. */
 #define GP__TRIAL_ROWS 1024
 #define GP__TRIAL_STEPS 50
 static int gp__warm_is_tried(const odvgp_model *m)
@@ -21361,8 +22993,7 @@ static void gp__warm_model(odvgp_model *aux, const odvgp_model *m, const odvgp_c
 	gp__model_settle(aux);
 }
 
-/*	The size of the models that gp__warm_is_tried compares. Not inlined, as a draft takes 5 KiB of
-	stack and another one follows. */
+/*	The size of a trial's model. Not inlined: a draft takes 5 KiB of stack; another one follows. */
 GP__NOINLINE odvgp_status gp__trial_measure(const odvgp_model *m, size_t *bytes, odvgp_info *info)
 {
 	gp__draft draft;
@@ -21373,32 +23004,31 @@ GP__NOINLINE odvgp_status gp__trial_measure(const odvgp_model *m, size_t *bytes,
 }
 
 /*	Measures the auxiliary model, and the scratch of odvgp_fit_q for its q. */
-GP__NOINLINE odvgp_status gp__warm_measure(
-		gp__warm_work *w, const odvgp_model *m, size_t *bytes, odvgp_info *info)
+GP__NOINLINE odvgp_status gp__warm_measure(gp__warm_work *w, size_t *bytes, odvgp_info *info)
 {
 	gp__draft draft;
 	odvgp_model *aux = gp__draft_start(&draft, NULL, NULL);
-	gp__warm_model(aux, m, &w->cfg);
+	gp__warm_model(aux, w->m, &w->cfg);
 	w->columns = gp__y_columns(&aux->y);
 	odvgp_status s = gp__model_measure(aux, bytes, info);
-	aux->magic = gp__warm_knows_q(m) ? GP__MODEL_MAGIC : 0;
+	aux->magic = gp__warm_knows_q(w->m) ? GP__MODEL_MAGIC : 0;
 	w->fit_bytes = odvgp_fit_q_scratch(aux, NULL);
 	return s;
 }
 
-static odvgp_status gp__warm_layout(
-		gp__warm_work *w, const odvgp_model *m, gp__arena *a, odvgp_info *info)
+static odvgp_status gp__warm_layout(gp__warm_work *w, gp__arena *a, odvgp_info *info)
 {
+	const odvgp_model *m = w->m;
 	size_t aux = 0, trial = 0, fit = gp__warm_fits_q(m) ? odvgp_fit_q_scratch(m, NULL) : 1;
-	odvgp_status s = gp__warm_measure(w, m, &aux, info);
+	odvgp_status s = gp__warm_measure(w, &aux, info);
 	if (!s && gp__warm_is_tried(m)) s = gp__trial_measure(m, &trial, info);
 	if (s) return s;
 	w->rest_bytes = fit ? GP__MAX(GP__MAX(fit, aux), trial) : 0;
 	w->theta = gp__take(a, m->par.count, 1);
 	w->value = gp__take(a, m->par.positive, 1);
 	if (w->cfg.N < m->cfg.N || gp__is_pseudo(m)) {
-		w->X = gp__take(a, w->cfg.N, m->cfg.layer[0].D);
-		w->Y = gp__take(a, w->cfg.N, w->columns);
+		w->X_subset = gp__take(a, w->cfg.N, m->cfg.layer[0].D);
+		w->Y_subset = gp__take(a, w->cfg.N, w->columns);
 	}
 	w->rest = gp__take_bytes(a, w->rest_bytes, 1);
 	w->f = gp__take(a, 1, m->slot_mixing ? m->F : 0);
@@ -21412,7 +23042,7 @@ ODVGP_API size_t odvgp_warm_start_scratch(
 	gp__arena a = gp__measuring();
 	gp__warm_work w;
 	if (!gp__model_ok(m)) return gp__no_size(gp__is_null(info, "model"));
-	if (gp__warm_settle(&w, m, settings, info) || gp__warm_layout(&w, m, &a, info)) return 0;
+	if (gp__warm_settle(&w, m, settings, info) || gp__warm_layout(&w, &a, info)) return 0;
 	return a.bad ? gp__too_large(info, "scratch") : a.used + 64;
 }
 
@@ -21435,56 +23065,56 @@ static double gp__pseudo(const odvgp_model *m, const odvgp_real *y, ptrdiff_t f)
 }
 
 /*	to [P] <- the g of least squares, by coordinates: residuals f are left in w->f. */
-static void gp__unmix(const gp__warm_work *w, const odvgp_model *m, odvgp_real *to)
+static void gp__unmix(const gp__warm_work *w, odvgp_real *to)
 {
-	const odvgp_real *W = m->par.theta + m->par.slot[m->slot_mixing].offset;
-	ptrdiff_t P = w->cfg.layer[0].P;
+	ptrdiff_t P = w->cfg.layer[0].P, F = w->m->F;
 	gp__zero(to, P);
 	GP__FROM(i, 0, 30 * P) {
+		const odvgp_real *W = gp__theta_of(w->m, w->m->slot_mixing) + i % P;
 		odvgp_real dot = 0, size = 0;
-		GP__FOR(f, m->F) {
-			dot += W[f * P + i % P] * w->f[f];
-			size += W[f * P + i % P] * W[f * P + i % P];
+		GP__FOR(f, F) {
+			dot += W[f * P] * w->f[f];
+			size += W[f * P] * W[f * P];
 		}
 		odvgp_real step = size > 0 ? dot / size : 0;
 		to[i % P] += step;
-		GP__FOR(f, m->F) w->f[f] -= step * W[f * P + i % P];
+		GP__FOR(f, F) w->f[f] -= step * W[f * P];
 	}
 }
 
 /*	The auxiliary model's row for y. */
-static void gp__pseudo_row(
-		const gp__warm_work *w, const odvgp_model *m, const odvgp_real *y, odvgp_real *to)
+static void gp__pseudo_row(const gp__warm_work *w, const odvgp_real *y, odvgp_real *to)
 {
+	const odvgp_model *m = w->m;
 	ptrdiff_t P = w->cfg.layer[0].P;
 	int missing = 0;
 	GP__FOR(t, m->T) missing |= y[t] != y[t];
 	odvgp_real *f_of_y = m->slot_mixing ? w->f : to;
 	GP__FOR(f, m->slot_mixing ? m->F : P) f_of_y[f] = missing ? 0 : (odvgp_real)gp__pseudo(m, y, f);
-	if (m->slot_mixing) gp__unmix(w, m, to);
+	if (m->slot_mixing) gp__unmix(w, to);
 	if (w->cfg.lik.weights) to[P] = missing ? 0 : m->y.weights ? y[m->T] : 1;
 }
 
-static odvgp_status gp__warm_subset(const gp__warm_work *w, const odvgp_model *m,
-		const odvgp_real *X, const odvgp_real *Y, odvgp_info *info)
+static odvgp_status gp__warm_subset(const gp__warm_work *w, odvgp_info *info)
 {
+	const odvgp_model *m = w->m;
 	ptrdiff_t D = m->cfg.layer[0].D, C = gp__y_columns(&m->y);
 	odvgp_status s = ODVGP_OK;
 	for (ptrdiff_t i = 0; i < w->cfg.N && !s; i++) {
 		ptrdiff_t row = gp__permute(m->cfg.seed, GP__STREAM_WARM, 0, m->cfg.N, i);
-		const odvgp_real *y = Y + row * C;
-		odvgp_real *to = w->Y + i * w->columns;
-		gp__copy(w->X + i * D, X + row * D, D);
+		const odvgp_real *y = w->Y + row * C;
+		odvgp_real *to = w->Y_subset + i * w->columns;
+		gp__copy(w->X_subset + i * D, w->X + row * D, D);
 		if (!gp__is_pseudo(m)) gp__copy(to, y, C);
 		else if ((s = gp__targets_check(&m->y, y, 1, row, info)) == ODVGP_OK)
-			gp__pseudo_row(w, m, y, to);
+			gp__pseudo_row(w, y, to);
 	}
 	return s;
 }
 
 /* --- from one model to the other --- */
 
-/*	Slot k's bounds, prior and whether it is trained, for slot s of `to`. */
+/*	Slot s gets slot k's bounds, prior and `trainable`. */
 static void gp__warm_settings(odvgp_model *to, int s, const odvgp_model *from, int k)
 {
 	gp__slot_state state = from->par.state[k];
@@ -21497,7 +23127,7 @@ enum { GP__WARM_VALUES, GP__WARM_ALL, GP__WARM_Q };
 /*	Copies the slots that both have: values, and with ALL what is set about them; with Q only q. */
 static void gp__warm_copy(odvgp_model *to, const odvgp_model *from, int what)
 {
-	for (int s = 1; s <= to->par.slots; s++) {
+	GP__EACH_SLOT(s, to) {
 		const odvgp_slot *slot = &to->par.slot[s];
 		int k = gp__slot_index(&from->par, slot->name);
 		const odvgp_slot *old = &from->par.slot[k];
@@ -21507,35 +23137,39 @@ static void gp__warm_copy(odvgp_model *to, const odvgp_model *from, int what)
 		if (to->slot_mixing + from->slot_mixing && to->par.state[s].unit < 0) continue;
 		if (what == GP__WARM_ALL) gp__warm_settings(to, s, from, k);
 		else if (!slot->trainable) continue;
-		gp__copy(to->par.theta + slot->offset, from->par.theta + old->offset, slot->count);
+		gp__copy(gp__theta_of(to, s), gp__theta_of(from, k), slot->count);
 		if (slot->positive)
-			gp__copy(to->par.value + slot->offset, from->par.value + old->offset, slot->count);
+			gp__copy(gp__slot_value(&to->par, slot), gp__slot_value(&from->par, old), slot->count);
 		gp__touch(to, s);
 	}
 }
 
-/*	The noise of pseudo-targets starts as that of data does. */
-static void gp__warm_noise(odvgp_model *aux)
+/*	The auxiliary model's noise becomes `variance`. */
+static void gp__warm_noise(odvgp_model *aux, double variance)
 {
-	double sd = (double)aux->data_sd[aux->cfg.layer[0].D];
-	aux->par.state[aux->slot_lik_params].floor = gp__noise_floor(aux, sd * sd);
-	gp__set_noise(aux, 0.1 * sd * sd);
+	gp__set_noise(aux, variance);
 	gp__touch(aux, aux->slot_lik_params);
 }
 
-/*	The outputs' noises become one, their geometric mean, with their bounds and prior. */
-static void gp__warm_one_noise(odvgp_model *aux, const odvgp_model *m)
+/*	The noise of pseudo-targets starts as that of data does. Those of several outputs become one,
+	their geometric mean, with their bounds and prior. */
+static void gp__warm_first_noise(odvgp_model *aux, const odvgp_model *m)
 {
+	int slot = aux->slot_lik_params;
 	const odvgp_slot *noise = &m->par.slot[m->slot_lik_params];
-	double sum = 0;
-	GP__EACH_VALUE(i, noise) sum += log((double)m->par.value[i]);
-	gp__warm_settings(aux, aux->slot_lik_params, m, m->slot_lik_params);
-	gp__set_noise(aux, exp(sum / (double)noise->count));
-	gp__touch(aux, aux->slot_lik_params);
+	double sd = (double)aux->data_sd[aux->cfg.layer[0].D], sum = 0;
+	if (gp__is_pseudo(m)) {
+		aux->par.state[slot].floor = gp__noise_floor(aux, sd * sd);
+		gp__warm_noise(aux, 0.1 * sd * sd);
+	} else if (m->extent > 1) {
+		GP__EACH_VALUE(i, noise) sum += log((double)m->par.value[i]);
+		gp__warm_settings(aux, slot, m, m->slot_lik_params);
+		gp__warm_noise(aux, exp(sum / (double)noise->count));
+	}
 }
 
-/*	A scale, whose noise has the variance 2 scale^2 (STUDENTT: with 4 degrees of freedom), or a
-	shape, size or precision, about 1 / variance of the noise. */
+/*	A scale, whose noise has variance 2 scale^2 (STUDENTT: with 4 degrees of freedom), or a shape,
+	size or precision, about 1 / variance. */
 static void gp__warm_width(odvgp_model *m, const odvgp_model *aux)
 {
 	const gp__likelihood *lik = m->y.lik;
@@ -21548,21 +23182,24 @@ static void gp__warm_width(odvgp_model *m, const odvgp_model *aux)
 
 /*	q's initial value, or where it is known the auxiliary model's, in slots that both have. */
 static odvgp_status gp__warm_pseudo(
-		odvgp_model *m, odvgp_model *aux, const gp__warm_work *w, odvgp_info *info)
+		const gp__warm_work *w, odvgp_model *m, odvgp_model *aux, odvgp_info *info)
 {
 	odvgp_status s = ODVGP_OK;
+	int known = gp__warm_knows_q(m);
 	if (!m->slot_mixing) gp__warm_width(m, aux);
-	if (gp__warm_knows_q(m)) s = odvgp_fit_q(aux, w->X, w->Y, NULL, w->fit, w->fit_bytes, info);
-	if (s || (s = gp__reset_q(m, info)) != ODVGP_OK || !gp__warm_knows_q(m)) return s;
-	if (gp__warm_takes_q(m)) gp__warm_copy(m, aux, GP__WARM_Q);
-	return ODVGP_OK;
+	if (known) s = odvgp_fit_q(aux, w->X_subset, w->Y_subset, NULL, w->fit, w->fit_bytes, info);
+	if (!s) s = gp__reset_q(m, info);
+	if (!s && known && gp__warm_takes_q(m)) gp__warm_copy(m, aux, GP__WARM_Q);
+	return s;
 }
 
 /* --- training it; odvgp_warm_start --- */
 
-static odvgp_status gp__warm_make(const gp__warm_work *w, const odvgp_config *c,
-		const odvgp_model *m, odvgp_model **made, odvgp_info *info)
+/*	An auxiliary model with the model's values; another number of points is placed anew. */
+static odvgp_status gp__warm_make(
+		const gp__warm_work *w, const odvgp_config *c, odvgp_model **made, odvgp_info *info)
 {
+	const odvgp_model *m = w->m;
 	odvgp_model *aux = NULL;
 	gp__arena a;
 	odvgp_status s = gp__model_claim(&aux, &a, 1, w->rest, w->rest_bytes, info);
@@ -21573,91 +23210,75 @@ static odvgp_status gp__warm_make(const gp__warm_work *w, const odvgp_config *c,
 	aux->tape.blas.watcher = m->tape.blas.watcher;
 	gp__q_identity(aux);
 	gp__touch_all(aux);
+	if (c->layer[0].M != m->cfg.layer[0].M)
+		s = odvgp_init_data(aux, w->X_used, w->Y_used, NULL, info);
+	if (s) return s;
+	gp__warm_copy(aux, m, GP__WARM_ALL);
+	gp__copy(aux->data_sd, m->data_sd, m->data_sds);
 	return ODVGP_OK;
 }
 
-/*	Make the auxiliary model and train it. */
-static odvgp_status gp__warm_train(gp__warm_work *w, const odvgp_model *m, const odvgp_real *X,
-		const odvgp_real *Y, odvgp_model **made, odvgp_info *info)
+/*	Steps of an auxiliary model on rows X and Y, until it has converged. */
+static odvgp_status gp__warm_steps(odvgp_model *aux, const odvgp_real *X, const odvgp_real *Y,
+		ptrdiff_t steps, odvgp_info *info)
 {
-	odvgp_model *aux = NULL;
+	int adam = aux->cfg.optim.kind == ODVGP_OPTIMIZER_ADAM;
+	odvgp_phase phase = adam ? ODVGP_PHASE_WARM_ADAM : ODVGP_PHASE_WARM_LBFGS;
 	odvgp_report report;
-	odvgp_phase phase = w->cfg.optim.kind == ODVGP_OPTIMIZER_ADAM ? ODVGP_PHASE_WARM_ADAM
-																  : ODVGP_PHASE_WARM_LBFGS;
-	odvgp_status s = gp__warm_make(w, &w->cfg, m, &aux, info);
-	if (s) return s;
-	if (w->cfg.layer[0].M != m->cfg.layer[0].M &&
-			(s = odvgp_init_data(aux, X, Y, NULL, info)) != ODVGP_OK)
-		return s;
-	gp__warm_copy(aux, m, GP__WARM_ALL);
-	gp__copy(aux->data_sd, m->data_sd, m->data_sds);
-	if (m->slot_mixing) aux->data_sd[m->cfg.layer[0].D] = 1;
-	if (gp__is_pseudo(m)) gp__warm_noise(aux);
-	else if (m->extent > 1) gp__warm_one_noise(aux, m);
-	*made = aux;
+	odvgp_status s = ODVGP_OK;
 	report.converged = report.stuck = 0;
-	for (ptrdiff_t i = 0; i < w->iterations && !s && !report.converged && !report.stuck; i++) {
-		s = gp__watch_at(aux, phase, i, w->iterations, NULL, info);
+	for (ptrdiff_t i = 0; i < steps && !s && !report.converged && !report.stuck; i++) {
+		s = gp__watch_at(aux, phase, i, steps, NULL, info);
 		if (!s) s = odvgp_step(aux, X, Y, &report, info);
 	}
 	return s;
 }
 
 /*	The bound after training from the model's values and q's initial value. */
-static double gp__trial_bound(
-		const odvgp_model *m, const gp__warm_work *w, const odvgp_real *X, const odvgp_real *Y)
+static double gp__trial_bound(const gp__warm_work *w)
 {
 	odvgp_model *trial;
 	odvgp_real elbo;
-	const odvgp_config c = gp__trial_config(m);
-	odvgp_status s = gp__warm_make(w, &c, m, &trial, NULL);
-	if (s) return -HUGE_VAL;
-	gp__warm_copy(trial, m, GP__WARM_ALL);
-	gp__copy(trial->data_sd, m->data_sd, m->data_sds);
-	for (ptrdiff_t i = 0; i < GP__TRIAL_STEPS && !s; i++) {
-		s = gp__watch_at(trial, ODVGP_PHASE_WARM_ADAM, i, GP__TRIAL_STEPS, NULL, NULL);
-		if (!s) s = odvgp_step(trial, X, Y, NULL, NULL);
-	}
-	if (!s) s = odvgp_elbo(trial, X, Y, c.N, &elbo, NULL, NULL, NULL);
+	const odvgp_config c = gp__trial_config(w->m);
+	odvgp_status s = gp__warm_make(w, &c, &trial, NULL);
+	if (!s) s = gp__warm_steps(trial, w->X, w->Y, GP__TRIAL_STEPS, NULL);
+	if (!s) s = odvgp_elbo(trial, w->X, w->Y, c.N, &elbo, NULL, NULL, NULL);
 	return s ? -HUGE_VAL : (double)elbo;
 }
 
-/*	The bound on at most 1,024 rows of the subset (with pseudo-targets: of the data), to compare;
+/*	To compare: the bound on at most 1,024 rows of the subset (with pseudo-targets: of the data);
 	without q the trial's, or 0. */
-static double gp__warm_bound(
-		odvgp_model *m, const gp__warm_work *w, const odvgp_real *X, const odvgp_real *Y)
+static double gp__warm_bound(const gp__warm_work *w, odvgp_model *m)
 {
 	odvgp_real elbo;
 	ptrdiff_t n = GP__MIN(w->cfg.N, 1024);
-	int subset = w->X && !gp__is_pseudo(m);
-	if (gp__warm_is_tried(m)) return gp__trial_bound(m, w, X, Y);
+	int all = gp__is_pseudo(m);
+	if (gp__warm_is_tried(m)) return gp__trial_bound(w);
 	if (!gp__warm_fits_q(m) && !gp__warm_knows_q(m)) return 0;
-	return odvgp_elbo(m, subset ? w->X : X, subset ? w->Y : Y, n, &elbo, NULL, NULL, NULL)
-				   ? -HUGE_VAL
-				   : (double)elbo;
+	odvgp_status s = odvgp_elbo(
+			m, all ? w->X : w->X_used, all ? w->Y : w->Y_used, n, &elbo, NULL, NULL, NULL);
+	return s ? -HUGE_VAL : (double)elbo;
 }
 
-/*	What the auxiliary model found becomes the model's, unless its bound would fall. A trial needs
-	that model's memory, so `tried` is the one before. */
-static odvgp_status gp__warm_take(odvgp_model *m, odvgp_model *aux, const gp__warm_work *w,
-		double tried, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info)
+/*	What the auxiliary model found becomes the model's, unless its bound would fall. `tried`: that
+	of a trial before, which needs the auxiliary model's memory. */
+static odvgp_status gp__warm_take(
+		const gp__warm_work *w, odvgp_model *m, odvgp_model *aux, double tried, odvgp_info *info)
 {
 	odvgp_status s = ODVGP_OK;
 	gp__state state = m->state;
 	odvgp_events events = m->tape.events;
 	gp__jitter jitter[GP__JITTERS];
 	memcpy(jitter, m->unit->jitter, sizeof jitter);
-	double before = gp__warm_is_tried(m) ? tried : gp__warm_bound(m, w, X, Y);
+	double before = gp__warm_is_tried(m) ? tried : gp__warm_bound(w, m);
 	gp__copy(w->theta, m->par.theta, m->par.count);
 	gp__copy(w->value, m->par.value, m->par.positive);
 	gp__warm_copy(m, aux, GP__WARM_VALUES);
-	if (m->extent > 1 && !gp__is_pseudo(m) && m->par.slot[m->slot_lik_params].trainable) {
-		gp__set_noise(m, (double)gp__noise(aux));
-		gp__touch(m, m->slot_lik_params);
-	}
-	if (gp__is_pseudo(m)) s = gp__warm_pseudo(m, aux, w, info);
-	else if (gp__warm_fits_q(m)) s = odvgp_fit_q(m, X, Y, NULL, w->rest, w->rest_bytes, info);
-	int better = !s && gp__warm_bound(m, w, X, Y) >= before;
+	if (m->extent > 1 && !gp__is_pseudo(m) && m->par.slot[m->slot_lik_params].trainable)
+		gp__warm_noise(m, (double)gp__noise(aux));
+	if (gp__is_pseudo(m)) s = gp__warm_pseudo(w, m, aux, info);
+	else if (gp__warm_fits_q(m)) s = odvgp_fit_q(m, w->X, w->Y, NULL, w->rest, w->rest_bytes, info);
+	int better = !s && gp__warm_bound(w, m) >= before;
 	if (!s) s = gp__stop_status(m, info);
 	if (!s && better) {
 		gp__forget(m);
@@ -21681,13 +23302,20 @@ static odvgp_status gp__warm(odvgp_model *m, const odvgp_warm *settings, const o
 	odvgp_status s = gp__warm_settle(&w, m, settings, info);
 	if (s) return s;
 	if (!scratch) return gp__is_null(info, "scratch");
+	w.X = X;
+	w.Y = Y;
 	gp__arena_init(&a, scratch, bytes);
-	if ((s = gp__warm_layout(&w, m, &a, info))) return s;
+	if ((s = gp__warm_layout(&w, &a, info))) return s;
 	if (a.bad) return gp__refuse(info, ODVGP_E_MEMORY, "scratch", "is too small");
-	if (w.X && (s = gp__warm_subset(&w, m, X, Y, info)) != ODVGP_OK) return s;
-	double tried = gp__warm_is_tried(m) ? gp__trial_bound(m, &w, X, Y) : 0;
-	s = gp__warm_train(&w, m, w.X ? w.X : X, w.X ? w.Y : Y, &aux, info);
-	return s ? s : gp__warm_take(m, aux, &w, tried, X, Y, info);
+	w.X_used = w.X_subset ? w.X_subset : X;
+	w.Y_used = w.X_subset ? w.Y_subset : Y;
+	if (w.X_subset && (s = gp__warm_subset(&w, info)) != ODVGP_OK) return s;
+	double tried = gp__warm_is_tried(m) ? gp__trial_bound(&w) : 0;
+	if ((s = gp__warm_make(&w, &w.cfg, &aux, info))) return s;
+	if (m->slot_mixing) aux->data_sd[m->cfg.layer[0].D] = 1;
+	gp__warm_first_noise(aux, m);
+	s = gp__warm_steps(aux, w.X_used, w.Y_used, w.iterations, info);
+	return s ? s : gp__warm_take(&w, m, aux, tried, info);
 }
 
 ODVGP_API odvgp_status odvgp_warm_start(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
@@ -22350,8 +23978,8 @@ ODVGP_API odvgp_status odvgp_load_file(
 static odvgp_status gp__fit_start(
 		odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info)
 {
-	odvgp_status s = gp__rows_check(m, X, Y, 1, info);
-	if (s || !m->warm_due || m->state.steps || gp__warm_check(m, NULL)) return s;
+	odvgp_status s = ODVGP_OK;
+	if (!m->warm_due || m->state.steps || gp__warm_check(m, NULL)) return s;
 	const odvgp_warm first = {0, 0, 100, GP__R(0.03)};
 	size_t bytes = GP__MAX(
 			odvgp_warm_start_scratch(m, &first, NULL), odvgp_warm_start_scratch(m, NULL, NULL));
@@ -22417,6 +24045,8 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 #undef odvgp_columns
 #undef odvgp_draws
 #undef odvgp_gradient
+#undef odvgp_moments
+#undef odvgp_path
 #undef odvgp_pool
 #undef odvgp_blas
 #undef odvgp_config_defaults
@@ -22487,6 +24117,21 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 #undef odvgp_compact_scratch
 #undef odvgp_compact_gradient_scratch
 #undef odvgp_compact
+#undef odvgp_predict_moments
+#undef odvgp_predict_moments_scratch
+#undef odvgp_predict_sigma_points
+#undef odvgp_predict_sigma_points_scratch
+#undef odvgp_path_size
+#undef odvgp_path_start
+#undef odvgp_path_at
+#undef odvgp_online
+#undef odvgp_online_size
+#undef odvgp_online_scratch
+#undef odvgp_online_start
+#undef odvgp_online_update
+#undef odvgp_online_add
+#undef odvgp_online_drop
+#undef odvgp_online_seal
 #undef odvgp_sample_scratch
 #undef odvgp_sample
 #undef odvgp_save_size

@@ -821,7 +821,7 @@ TEST(forged_blocks_of_every_kind_do_no_harm)
 				((int32_t *)(void *)&head)[first + (size_t)test_below((ptrdiff_t)(words - first))] =
 						sizes[test_below(11)];
 			/* What follows divides by these, or is indexed with them. */
-			if (head.units < 1 || head.units > head.P || (uint32_t)head.factor > 2 ||
+			if (head.units < 1 || head.units > head.P || (uint32_t)head.factor >= GP__FACTORS ||
 					(uint32_t)head.mean_function > 4 || head.M_factor > head.M ||
 					!gp__patches_ok(&head.patches, head.D))
 				continue;

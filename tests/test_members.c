@@ -719,7 +719,7 @@ TEST(rows_of_parts_agree)
 			CHECK_SAY(!(steps & GP__STEPS_DIAGONAL) || (mp->q_mu && cp->diag),
 					"%s + %s: steps of O(M)", mp->name, cp->name);
 			CHECK(cp->optimum >= 0 && cp->optimum < (int)GP__COUNT(gp__optima) &&
-					(cp->optimum == GP__NO_OPTIMUM) == (gp__optima[cp->optimum].put == NULL));
+					(cp->optimum == GP__NO_OPTIMUM) == (gp__optima[cp->optimum] == NULL));
 			CHECK(mp->head && mp->tile && cp->head && cp->tile && cp->freeze && cp->sqrt_start > 0);
 			CHECK(!mp->gamma == !mp->Z_gamma && (!cp->v_sqrt || cp->Z_gamma) &&
 					(mp->gamma || mp->without_gamma == (odvgp_mean_part)mean));

@@ -1,0 +1,148 @@
+/*  A robot arm learns on the job. Its inverse dynamics are learned before, without a load; after 15
+    of 45 seconds it takes 0.8 kg, after 30 it puts them down. Each row is first predicted, then
+    learned: by nobody; online without and with forgetting; and by training anew on the last 4
+    seconds, once a second.
+
+        cc -O2 -I. examples/12_payload.c -o build/12_payload -lm && build/12_payload
+
+    Output:
+        rms error, Nm; inside 2 sd     0-15 s  15-18 s  18-30 s  30-33 s  33-45 s
+        no adaptation                 0.5 1.0  5.6 0.0  5.3 0.1  0.5 1.0  0.5 1.0
+        online                        0.5 1.0  4.6 0.1  3.7 0.1  2.2 0.2  2.1 0.3
+        online, forgetting            0.5 1.0  0.6 0.9  0.6 1.0  0.7 1.0  0.5 1.0
+        anew                          1.7 0.9  7.7 0.6  5.6 0.8  6.3 0.9  2.1 0.9
+        picture: build/12_payload.svg
+*/
+#define ODVGP_IMPLEMENTATION
+#include "odvgp.h"
+#include "lessons/lesson.h"
+
+enum {
+	N = 800,
+	D = 6,
+	JOINTS = 2,
+	STEPS = 800,
+	RATE = 100,
+	TIME = 45,
+	ROWS = TIME * RATE,
+	WINDOW = 4 * RATE
+};
+enum { FIXED, KEEPING, FORGETTING, ANEW, WAYS };
+static const char *const names[WAYS] = {"no adaptation", "online", "online, forgetting", "anew"};
+static const double noise[JOINTS] = {0.5, 0.2};
+static double x_mean[D], x_scale[D], y_mean[JOINTS], y_scale[JOINTS];
+
+/*  The arm of 10_robot_arm.c with a load at its end. x: angles, velocities, accelerations. */
+static void dynamics(const double *x, double load, double *torque)
+{
+	double c = cos(x[1]), s = sin(x[1]), g = 9.81, both = sin(x[0] + x[1]),
+		   turning = x[3] * (2 * x[2] + x[3]);
+	torque[0] = (5.0 / 3 + c) * x[4] + (1.0 / 3 + 0.5 * c) * x[5] - 0.5 * s * turning +
+				1.5 * g * sin(x[0]) + 0.5 * g * both;
+	torque[1] = (1.0 / 3 + 0.5 * c) * x[4] + x[5] / 3 + 0.5 * s * x[2] * x[2] + 0.5 * g * both;
+	torque[0] +=
+			load * ((2 + 2 * c) * x[4] + (1 + c) * x[5] - s * turning + g * (sin(x[0]) + both));
+	torque[1] += load * ((1 + c) * x[4] + x[5] + s * x[2] * x[2] + g * both);
+	for (int j = 0; j < JOINTS; j++) torque[j] += noise[j] * normal();
+}
+
+static void movement(double t, double *x)
+{
+	for (int j = 0; j < JOINTS; j++) {
+		double size = j ? 1.1 : 0.9, speed = j ? 2.1 : 1.3, angle = speed * t + j;
+		x[j] = size * sin(angle), x[2 + j] = size * speed * cos(angle);
+		x[4 + j] = -speed * speed * x[j];
+	}
+}
+
+/*  A model of n rows, served in the units of X and Y, which are standardised as the first was. */
+static void train(service *s, const double *X, const double *Y, int n, int M, int steps)
+{
+	static double x[N * D], y[N * JOINTS];
+	odvgp_info info;
+	odvgp_model *gp;
+	odvgp_scales scales = {x_mean, x_scale, y_mean, y_scale};
+	odvgp_config cfg = odvgp_config_defaults(n, D, JOINTS, M, 0);
+	cfg.layer[0].kernel = "rbf(ard)";
+	cfg.lik.noise_per_output = 1;
+	cfg.optim.lr = odvgp_falling(0.02, 0.002, steps);
+	cfg.optim.natgrad_step = odvgp_constant(0.3);
+	must(odvgp_standardise(X, n, D, x_mean, x_scale, x, &info), &info);
+	must(odvgp_standardise(Y, n, JOINTS, y_mean, y_scale, y, &info), &info);
+	must(odvgp_model_create(&gp, &cfg, x, y, NULL, &info), &info);
+	must(odvgp_fit(gp, x, y, steps, NULL, &info), &info);
+	serve(s, gp, &scales);
+	odvgp_model_free(gp);
+}
+
+int main(void)
+{
+	static double X[N][D], Y[N][JOINTS], x[ROWS][D], y[ROWS][JOINTS];
+	static double error[WAYS][TIME], share[WAYS][TIME], seconds[TIME];
+	static const double range[D] = {1.5, 1.8, 2, 3, 3, 6}, lambda[WAYS] = {0, 1, 0.99, 0};
+	odvgp_info info;
+	for (int i = 0; i < N; dynamics(X[i], 0, Y[i]), i++)
+		for (int d = 0; d < D; d++) X[i][d] = range[d] * (2 * uniform() - 1);
+	must(odvgp_column_scales(&X[0][0], N, D, x_mean, x_scale, &info), &info);
+	must(odvgp_column_scales(&Y[0][0], N, JOINTS, y_mean, y_scale, &info), &info);
+	service start, anew = {{NULL, NULL, 0, 0, 0, 0, 0}, NULL, NULL, 0};
+	train(&start, &X[0][0], &Y[0][0], N, 80, STEPS);
+
+	/* What learns needs no model: a server, and memory. */
+	static double memory[WAYS][24000], work[8000];
+	odvgp_online online[WAYS];
+	for (int k = KEEPING; k <= FORGETTING; k++)
+		must(odvgp_online_start(&online[k], &start.server, 80, memory[k], sizeof *memory, work,
+					 sizeof work, &info),
+				&info);
+	for (int i = 0; i < ROWS; i++) {
+		int second = i / RATE;
+		seconds[second] = second + 0.5;
+		movement((double)i / RATE, x[i]);
+		dynamics(x[i], second >= 15 && second < 30 ? 0.8 : 0, y[i]);
+		if (i % RATE == 0 && i >= WINDOW) {
+			serve_end(&anew);
+			train(&anew, x[i - WINDOW], y[i - WINDOW], WINDOW, 40, 60);
+		}
+		for (int k = 0; k < WAYS; k++) {
+			const odvgp_server *s = lambda[k] > 0             ? &online[k].server
+									: k == ANEW && anew.block ? &anew.server
+															  : &start.server;
+			double mean[JOINTS], var[JOINTS];
+			must(odvgp_predict_y(s, x[i], 1, mean, var, start.scratch, start.bytes, &info), &info);
+			double off = y[i][0] - mean[0];
+			error[k][second] += off * off / RATE;
+			share[k][second] += 100.0 * (fabs(off) < 2 * sqrt(var[0])) / RATE;
+			if (lambda[k] > 0)
+				must(odvgp_online_update(
+							 &online[k], x[i], y[i], 1, lambda[k], work, sizeof work, &info),
+						&info);
+		}
+	}
+
+	/* The shoulder: over parts of the time, and drawn for each second. */
+	static const int parts[] = {0, 15, 18, 30, 33, 45};
+	static plot_item items[2][WAYS];
+	printf("rms error, Nm; inside 2 sd  ");
+	for (int p = 0; p < 5; p++) printf("  %2d-%2d s", parts[p], parts[p + 1]);
+	for (int k = 0; k < WAYS; k++) {
+		printf("\n%-28s", names[k]);
+		for (int p = 0; p < 5; p++) {
+			double sum = 0, inside = 0, n = parts[p + 1] - parts[p];
+			for (int i = parts[p]; i < parts[p + 1]; i++)
+				sum += error[k][i] / n, inside += share[k][i] / n;
+			printf("  %3.1f %3.1f", sqrt(sum), inside / 100);
+		}
+		for (int i = 0; i < TIME; i++) error[k][i] = sqrt(error[k][i]);
+		plot_item lines[2] = {{PLOT_LINE, names[k], seconds, error[k], NULL, TIME, k, k},
+				{PLOT_LINE, names[k], seconds, share[k], NULL, TIME, k, k}};
+		items[0][k] = lines[0], items[1][k] = lines[1];
+	}
+	printf("\n");
+	plot_scene scenes[2] = {
+			{"shoulder: rms error", "seconds", "Nm", items[0], WAYS, 0, TIME, 0, 0, 0},
+			{"inside " TWO_SD, "seconds", "%", items[1], WAYS, 0, TIME, 0, 102, 0}};
+	const char *path = "build/12_payload.svg";
+	serve_end(&start), serve_end(&anew);
+	return drawn(plot_scenes(path, NULL, scenes, 2), path);
+}
