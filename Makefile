@@ -44,10 +44,10 @@ ifeq (0$(filter -j%,$(MAKEFLAGS)),$(MAKELEVEL)) # not below a make that shares i
 MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 endif
 
-.PHONY: all demo test test-isa golden golden-write mcu mcu-write chaos cross cblas test-all soak \
-        mutants sanitize tsan fuzz valgrind tidy standards symbols readme all-targets bench \
-        bench-float bench-serve bench-steps bench-seconds bench-against cost-curves examples \
-        lessons ports install shared dist-arduino dist-platformio packages cover size clean help
+.PHONY: all demo test test-isa golden golden-write chaos cross cblas test-all soak mutants \
+        sanitize tsan fuzz valgrind tidy standards symbols readme all-targets bench bench-float \
+        bench-serve bench-steps bench-seconds bench-against cost-curves examples lessons ports \
+        install shared dist-arduino dist-platformio packages cover size clean help
 .DELETE_ON_ERROR:
 
 ## all: the command-line tool, build/odvgp
@@ -274,6 +274,7 @@ mutants:
 $(B)/mcu/cases_of_host: CFLAGS := -O1
 $(B)/mcu/cases_of_host: tests/mcu/cases.c
 	$(call compile,-ffp-contract=off)
+.PHONY: mcu mcu-write
 ## mcu: firmware for Cortex-M and RISC-V under qemu: predictions, code, stack, instructions beside
 ##   the committed table; a minute; MACHINES="m4f rv32"
 mcu: $(B)/mcu/cases_of_host
