@@ -270,6 +270,19 @@ soak: $(B)/soak $(B)/test_warm $(B)/test_densities $(B)/tool
 mutants:
 	@MAKE="$(MAKE)" CC="$(CC)" sh tests/long/mutants.sh tests/long/mutants.txt $(B)/mutants $(WORDS)
 
+# Models and answers for the firmware: products are not fused, as in the plain C of the machines.
+$(B)/mcu/cases_of_host: CFLAGS := -O1
+$(B)/mcu/cases_of_host: tests/mcu/cases.c
+	$(call compile,-ffp-contract=off)
+.PHONY: mcu mcu-write
+## mcu: firmware for Cortex-M and RISC-V under qemu: predictions, code, stack, instructions beside
+##   the committed table; a minute; MACHINES="m4f rv32"
+mcu: $(B)/mcu/cases_of_host
+	@EXPECT="$(EXPECT)" MACHINES="$(MACHINES)" sh tests/mcu/run.sh $< $(B)/mcu
+## mcu-write: write that table, after a growth that is meant
+mcu-write: $(B)/mcu/cases_of_host
+	@MACHINES="" sh tests/mcu/run.sh $< $(B)/mcu write
+
 # Hashes depend on the bits of every operation: no product may be fused with a sum (some compilers
 # do by default, given -march).
 $(B)/golden $(B)/f32/golden: CFLAGS := -O1

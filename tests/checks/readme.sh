@@ -90,7 +90,7 @@ done
 
 if command -v "${ARM:-arm-linux-gnueabihf-gcc}" >/dev/null; then
     size=$(sh tests/checks/size.sh "$dir" predict | awk 'NR == 2 { print $(NF - 1) + $NF }')
-    shown=$(sed -n 's/^| code and constants.* | \([0-9]*\) K |$/\1/p' README.md)
+    shown=$(sed -n 's/^| code and constants.* | \([0-9.]*\) K |$/\1/p' README.md)
     check "code to predict: $size bytes, README says $shown K" \
         awk "BEGIN { exit !($shown > 0 && ($size / 1000 - $shown) ^ 2 <= (0.02 * $shown) ^ 2) }"
 fi

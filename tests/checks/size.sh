@@ -1,14 +1,13 @@
 #!/bin/sh
 # size.sh DIR           code and constant data of the compiled header, in bytes. Variable CC.
 # size.sh DIR predict   the same of a program that only predicts, linked for a Cortex-M4, without
-#                       libm and the compiler's double arithmetic. Variable ARM: the compiler.
+#                       what it calls from libc. Variable ARM: the compiler.
 dir=$1 cc=${CC:-cc} arm=${ARM:-arm-linux-gnueabihf-gcc}
 mkdir -p "$dir" || exit 1
 
 predict() { # options...
     $arm -Os -mthumb -mcpu=cortex-m4 -mfpu=fpv4-sp-d16 -mfloat-abi=hard -ffunction-sections \
-        -fdata-sections -I. -DODVGP_FLOAT -DODVGP_STATIC -DODVGP_NO_MALLOC -DODVGP_NO_STDIO \
-        -DODVGP_NO_SIMD "-DODVGP_ASSERT(x)=((void)0)" "$@" -c "$dir/predict.c" \
+        -fdata-sections -I. -DODVGP_FLOAT -DODVGP_STATIC "$@" -c "$dir/predict.c" \
         -o "$dir/predict.o" &&
         $arm -nostdlib -static -Wl,--gc-sections -Wl,-e,main \
             -Wl,--unresolved-symbols=ignore-all "$dir/predict.o" -o "$dir/predict" || exit 1
@@ -31,7 +30,7 @@ int main(void)
            odvgpf_predict(&server, x, 1, mean, var, scratch, sizeof scratch, NULL);
 }
 END
-    predict -DODVGP_NO_TRAINING
+    predict -DODVGP_PREDICT_ONLY
     exit
 fi
 printf '#define ODVGP_IMPLEMENTATION\n#include "odvgp.h"\n' >"$dir/impl.c"

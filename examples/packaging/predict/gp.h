@@ -1,6 +1,4 @@
-/*  gp.h - which parts of odvgp.h this sketch uses: predictions in float, without heap and files. */
+/*  gp.h - which part of odvgp.h this sketch uses: predictions in float, without heap and files. */
 #define ODVGP_FLOAT
-#define ODVGP_NO_TRAINING
-#define ODVGP_NO_STDIO
-#define ODVGP_ASSERT(x) ((void)0)
+#define ODVGP_PREDICT_ONLY
 #include <odvgp.h>

@@ -4,8 +4,7 @@
 #include "model.h"
 
 static odvgpf_server server;
-/*  odvgpf_predict_scratch(&server, 1, NULL) says how many bytes a prediction needs. */
-static float scratch[2048];
+static float scratch[model_scratch / sizeof(float)];
 
 void setup()
 {
@@ -13,7 +12,7 @@ void setup()
     odvgp_info info;
     /* Once: check the model. It stays in flash memory. */
     if (odvgpf_server_from_block(&server, model, sizeof model, ODVGP_ISA_AUTO, &info)) {
-        Serial.println(info.text);
+        Serial.println(odvgpf_status_text(info.status));
         for (;;) delay(1000);
     }
 }

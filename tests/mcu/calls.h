@@ -1,0 +1,15 @@
+/*  calls.h - what the firmware measures, behind one interface: the library (calls_library.c) or an
+    exported header (calls_export.c). mcu_open comes first. */
+#ifndef CALLS_H
+#define CALLS_H
+#include <stddef.h>
+#include <stdint.h>
+
+/*  mcu_scratch returns the bytes of scratch for a prediction or, `gradient`, for one with gradients;
+    the others 0 or an error. x [D], mean and var [F]; to: mean, var, and dmean and dvar [F,D]. */
+int mcu_open(const uint32_t *block, size_t block_bytes);
+size_t mcu_scratch(int gradient);
+int mcu_mean(const float *x, float *mean, void *scratch, size_t bytes);
+int mcu_predict(const float *x, float *mean, float *var, void *scratch, size_t bytes);
+int mcu_gradient(const float *x, float *const to[4], void *scratch, size_t bytes);
+#endif

@@ -1,0 +1,229 @@
+/*  cases.c DIR   trains the models that `make mcu` serves, on fixed data, and writes for each
+        DIR/cases/NAME.h        the frozen block, its compact one, rows, the answers of this machine
+                                and how far others may differ
+        DIR/exports/NAME.h      what odvgp_export makes of the block; the costs that it estimates:
+        DIR/exports/NAME.costs  instructions of mean, moments and gradient, bytes of flash and stack */
+#define ODVGP_FLOAT
+#define ODVGP_KEEP_NAMES
+#define ODVGP_IMPLEMENTATION
+#include "odvgp.h"
+#include <float.h>
+#include <stdio.h>
+
+enum { N = 600, STEPS = 300, ROWS = 8, MOST_D = 8, MOST_FLOATS = 60000 };
+
+typedef struct {
+	const char *name;
+	ptrdiff_t M, M_gamma, D;
+	odvgp_mean_part mean_part;
+	odvgp_cov_part cov_part;
+	const char *kernel;
+} mcu_case;
+
+static const mcu_case cases[] = {
+		{"orth_12_24", 12, 24, 2, ODVGP_MEAN_PART_ORTH, ODVGP_COV_PART_DENSE, "rbf(ard)"},
+		{"orth_32_128", 32, 128, 6, ODVGP_MEAN_PART_ORTH, ODVGP_COV_PART_DENSE, "rbf(ard)"},
+		{"orth_80_160", 80, 160, 8, ODVGP_MEAN_PART_ORTH, ODVGP_COV_PART_DENSE, "rbf(ard)"},
+		{"matern52_12_24", 12, 24, 2, ODVGP_MEAN_PART_ORTH, ODVGP_COV_PART_DENSE, "matern52(ard)"},
+		{"solve_12_24", 12, 24, 2, ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_BLOCKS, "rbf(ard)"},
+		{"coupled_24", 24, 0, 2, ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, "rbf(ard)"},
+};
+
+/*  Mean, variance and their gradients [D] at one row each. */
+typedef struct {
+	float mean[ROWS], var[ROWS], dmean[ROWS * MOST_D], dvar[ROWS * MOST_D];
+} answers;
+
+static float X[N * MOST_D], y[N], block[MOST_FLOATS], compact[MOST_FLOATS],
+		scratch[MOST_FLOATS * 4];
+
+static float uniform(void)
+{
+	static uint32_t state = 3;
+	state = state * 1664525u + 1013904223u;
+	return (float)(state >> 8) / 16777216.0f;
+}
+
+static void stop_on(odvgp_status status, const odvgp_info *info)
+{
+	if (!status) return;
+	fprintf(stderr, "cases: %s\n", info->text);
+	exit(1);
+}
+
+/*  Trains and freezes a model of a smooth function of all inputs, with a unit and an offset of its
+    own in each column. */
+static size_t freeze(const mcu_case *c)
+{
+	float x_mean[MOST_D], x_scale[MOST_D], y_mean = 3, y_scale = 6;
+	odvgp_info info;
+	odvgp_model *model;
+	for (ptrdiff_t d = 0; d < c->D; d++) {
+		x_mean[d] = (float)d;
+		x_scale[d] = 1 + (float)d / 2;
+	}
+	for (ptrdiff_t i = 0; i < N; i++) {
+		float sum = 0;
+		for (ptrdiff_t d = 0; d < c->D; d++) {
+			X[i * c->D + d] = 3 * uniform() - 1.5f;
+			sum += sinf((1 + 0.3f * (float)d) * X[i * c->D + d]);
+		}
+		y[i] = sum / sqrtf((float)c->D) + 0.1f * (uniform() - 0.5f);
+	}
+	odvgp_config config = odvgp_config_defaults(N, c->D, 1, c->M, c->M_gamma);
+	config.layer[0].mean_part = c->mean_part;
+	config.layer[0].cov_part = c->cov_part;
+	config.layer[0].kernel = c->kernel;
+	config.optim.batch = 100;
+	config.isa = ODVGP_ISA_C;
+	stop_on(odvgp_model_create(&model, &config, X, y, NULL, &info), &info);
+	stop_on(odvgp_fit(model, X, y, STEPS, NULL, &info), &info);
+	size_t bytes = odvgp_predictor_size(model, &info);
+	const odvgp_scales scales = {x_mean, x_scale, &y_mean, &y_scale};
+	stop_on(odvgp_freeze(model, &scales, block, sizeof block, &info), &info);
+	odvgp_model_free(model);
+	/* Rows in the units of the model: inside the data, the fourth far away. */
+	for (ptrdiff_t i = 0; i < ROWS * c->D; i++) {
+		float far_away = i / c->D == 3 ? 100 : 1, x = far_away * (3 * uniform() - 1.5f);
+		X[i] = x_mean[i % c->D] + x_scale[i % c->D] * x;
+	}
+	return bytes;
+}
+
+static answers answer(size_t bytes, odvgp_isa isa, const float *at, ptrdiff_t D)
+{
+	answers a;
+	odvgp_info info;
+	odvgp_server server;
+	stop_on(odvgp_server_from_block(&server, block, bytes, isa, &info), &info);
+	for (ptrdiff_t i = 0; i < ROWS; i++) {
+		const odvgp_gradient to = {
+				a.mean + i, a.var + i, a.dmean + i * D, a.dvar + i * D, NULL, NULL};
+		stop_on(odvgp_predict_gradient(&server, at + i * D, 1, &to, scratch, sizeof scratch, &info),
+				&info);
+		stop_on(odvgp_predict(&server, at + i * D, 1, a.mean + i, a.var + i, scratch,
+						sizeof scratch, &info),
+				&info);
+	}
+	return a;
+}
+
+static FILE *file_of(const char *dir, const char *kind, const char *name, const char *suffix)
+{
+	char path[1000];
+	snprintf(path, sizeof path, "%s/%s/%s%s", dir, kind, name, suffix);
+	FILE *f = fopen(path, "w");
+	if (f) return f;
+	perror(path);
+	exit(1);
+}
+
+#ifdef odvgp_export
+static int write_text(void *user, const char *text, size_t bytes)
+{
+	return fwrite(text, 1, bytes, (FILE *)user) != bytes;
+}
+
+static void export_case(const odvgp_server *server, const char *name, const char *dir)
+{
+	odvgp_info info;
+	odvgp_export_costs costs;
+	FILE *f = file_of(dir, "exports", name, ".h");
+	const odvgp_export_settings settings = {name, 4, 1, NULL, NULL, write_text, f};
+	stop_on(odvgp_export(server, &settings, &costs, scratch, sizeof scratch, &info), &info);
+	fclose(f);
+	f = file_of(dir, "exports", name, ".costs");
+	fprintf(f, "%.0f %.0f %.0f %zu %zu\n", costs.mean, costs.moments, costs.gradient, costs.flash,
+			costs.stack);
+	fclose(f);
+}
+#endif
+
+static float largest_difference(const float *a, const float *b, ptrdiff_t n)
+{
+	float most = 0;
+	for (ptrdiff_t i = 0; i < n; i++) most = fmaxf(most, fabsf(a[i] - b[i]));
+	return most;
+}
+
+static float largest(const float *a, ptrdiff_t n)
+{
+	static const float zero[ROWS * MOST_D];
+	return largest_difference(a, zero, n);
+}
+
+static void print_floats(FILE *f, const char *name, const float *v, ptrdiff_t n)
+{
+	fprintf(f, "static const float mcu_%s[] = {", name);
+	for (ptrdiff_t i = 0; i < n; i++) fprintf(f, "%s%af,", i % 6 ? " " : "\n", (double)v[i]);
+	fprintf(f, "\n};\n");
+}
+
+static void print_block(FILE *f, const char *name, const float *words, size_t bytes)
+{
+	fprintf(f, "static const uint32_t mcu_%s[] = {", name);
+	for (size_t i = 0; i < bytes / 4; i++) {
+		uint32_t word;
+		memcpy(&word, &words[i], 4);
+		fprintf(f, "%s0x%08lx,", i % 8 ? " " : "\n", (unsigned long)word);
+	}
+	fprintf(f, "\n};\n");
+}
+
+/*  What one machine may differ from another: the condition is what answers here change by, when
+    inputs move by some rounding errors and sums take another order; four times that, and 64
+    rounding errors of the largest answer. */
+static void write_case(const mcu_case *c, const char *dir)
+{
+	FILE *f = file_of(dir, "cases", c->name, ".h");
+	size_t bytes = freeze(c);
+	ptrdiff_t n = ROWS * c->D;
+	answers a = answer(bytes, ODVGP_ISA_C, X, c->D);
+	float spread[4] = {0, 0, 0, 0};
+	for (int k = 0; k < 20; k++) {
+		float moved[ROWS * MOST_D];
+		for (ptrdiff_t i = 0; i < n; i++)
+			moved[i] = X[i] + (k ? 4 * FLT_EPSILON * (uniform() - 0.5f) * X[i] : 0);
+		answers b = answer(bytes, ODVGP_ISA_AUTO, moved, c->D);
+		spread[0] = fmaxf(spread[0], largest_difference(a.mean, b.mean, ROWS));
+		spread[1] = fmaxf(spread[1], largest_difference(a.var, b.var, ROWS));
+		spread[2] = fmaxf(spread[2], largest_difference(a.dmean, b.dmean, n));
+		spread[3] = fmaxf(spread[3], largest_difference(a.dvar, b.dvar, n));
+	}
+	const float most[4] = {
+			largest(a.mean, ROWS), largest(a.var, ROWS), largest(a.dmean, n), largest(a.dvar, n)};
+	fprintf(f, "/* %s, %s; written by tests/mcu/cases.c */\n", c->name, c->kernel);
+	fprintf(f, "enum { MCU_D = %d, MCU_F = 1, MCU_ROWS = %d };\n", (int)c->D, ROWS);
+	print_block(f, "block", block, bytes);
+	odvgp_info info;
+	odvgp_server server;
+	stop_on(odvgp_server_from_block(&server, block, bytes, ODVGP_ISA_C, &info), &info);
+	stop_on(odvgp_compact(&server, compact, sizeof compact, &info), &info);
+	print_block(f, "compact", compact, odvgp_compact_size(&server, NULL));
+	fprintf(f, "enum { MCU_SCRATCH = %d, MCU_SCRATCH_GRADIENT = %d };\n",
+			(int)odvgp_compact_scratch(&server, NULL),
+			(int)odvgp_compact_gradient_scratch(&server, NULL));
+#ifdef odvgp_export
+	export_case(&server, c->name, dir);
+#endif
+	print_floats(f, "x", X, n);
+	print_floats(f, "mean_want", a.mean, ROWS);
+	print_floats(f, "var_want", a.var, ROWS);
+	print_floats(f, "dmean_want", a.dmean, n);
+	print_floats(f, "dvar_want", a.dvar, n);
+	float tolerance[4];
+	for (int k = 0; k < 4; k++) tolerance[k] = 4 * spread[k] + 64 * FLT_EPSILON * most[k];
+	print_floats(f, "tolerance", tolerance, 4);
+	fclose(f);
+	printf("%-16s largest mean %.3g var %.3g dmean %.3g dvar %.3g; relative tolerances", c->name,
+			(double)most[0], (double)most[1], (double)most[2], (double)most[3]);
+	for (int k = 0; k < 4; k++) printf(" %.1g", (double)(tolerance[k] / most[k]));
+	printf("\n");
+}
+
+int main(int argc, char **argv)
+{
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		write_case(&cases[i], argc > 1 ? argv[1] : ".");
+	return 0;
+}

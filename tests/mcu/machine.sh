@@ -1,0 +1,176 @@
+#!/bin/sh
+# machine.sh DIR MACHINE   builds the firmware of tests/mcu for a machine that qemu has, runs it for each of DIR/cases/*.h, and
+# writes DIR/MACHINE.rows, lines of table.txt. DIR/exports/NAME.h, if there, is an export of case NAME and runs, too. Says what failed, and what is worth knowing; ends with 1 if anything failed.
+# Variable DEFINES, the library's options: one of them ODVGP_PREDICT_ONLY asks for all that this promises.
+dir=$1/$2 cases=$1/cases machine=$2 here=tests/mcu failed=0
+mkdir -p "$dir" && : >"$1/$machine.rows" || exit 1
+rows=$1/$machine.rows
+: "${DEFINES:?}"
+
+# ---- machines ----
+csr= cross=arm-none-eabi- specs='' fpu=no inputs=1000
+timer='-DMCU_TIMER_CMSDK -DMCU_MHZ=25 -DMCU_SHIFT=10' shift=10 stack=4096
+rom=0 rom_bytes=0x400000 ram=0x20000000 ram_bytes=0x400000
+case $machine in
+m4f) cpu='-mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16' board=mps2-an386 fpu=yes ;;
+m7) cpu='-mcpu=cortex-m7 -mthumb -mfloat-abi=hard -mfpu=fpv5-sp-d16' board=mps2-an500 fpu=yes ;;
+m3) cpu='-mcpu=cortex-m3 -mthumb' board=mps2-an385 ;;
+m0)
+    cpu='-mcpu=cortex-m0plus -mthumb' board=microbit rom_bytes=0x40000 ram_bytes=0x4000
+    timer='-DMCU_TIMER_NRF51 -DMCU_MHZ=16 -DMCU_SHIFT=10' ;;
+rv32 | rv32f)
+    cross=riscv64-unknown-elf- specs=--specs=picolibc.specs board=virt
+    cpu='-march=rv32imac -mabi=ilp32'
+    [ $machine = rv32 ] || cpu='-march=rv32imafc -mabi=ilp32f' fpu=yes
+    timer='-DMCU_MHZ=1000 -DMCU_SHIFT=0' shift=0 csr=${cpu%% *}_zicsr
+    rom=0x80000000 ram=0x80400000 ;;
+*)
+    echo "$machine: no such machine"
+    exit 1 ;;
+esac
+qemu=qemu-system-arm qemu_flags='' doubles='__aeabi_(d|.*2d)'
+[ $cross = arm-none-eabi- ] || qemu=qemu-system-riscv32 qemu_flags='-bios none' doubles='__([a-z]+df[0-9]?|[a-z]+df[sdt]i|[a-z]+sfdf2|[a-z]*df[st]f2)$'
+[ $fpu = no ] || inputs=10000
+strict=0
+case " $DEFINES " in *ODVGP_PREDICT_ONLY*) strict=1 ;; esac
+same=0
+case $machine in m4f | m7) same=$strict ;; esac
+
+# ---- building ----
+fail() {
+    echo "FAIL  $machine: $*"
+    failed=1
+}
+compile() { # source, object, options...
+    source=$1 object=$2
+    shift 2
+    rm -f "$dir/$object"
+    ${cross}gcc $cpu $specs -std=c99 -Os -ffunction-sections -fdata-sections -Wall -Wextra -Werror -I. -I$here \
+        -I"$cases" $DEFINES "$@" -c "$source" -o "$dir/$object" && return
+    fail "$source does not compile"
+    return 1
+}
+firmware() { # program, objects and options...
+    program=$1
+    shift
+    ${cross}gcc $cpu $specs -nostartfiles -Wl,--gc-sections -Wl,-Map="$dir/$program.map" \
+        -Wl,--defsym=ROM=$rom,--defsym=ROM_BYTES=$rom_bytes,--defsym=RAM=$ram,--defsym=RAM_BYTES=$ram_bytes,--defsym=STACK_BYTES=$stack \
+        -T $here/firmware.ld "$@" -lm -o "$dir/$program" 2>"$dir/$program.log" || {
+        cat "$dir/$program.log"
+        fail "$program does not link"
+        return 1
+    }
+}
+# Bytes by section and origin: text and constants, data and zeroed data of FILE, and all of the compiler's and C's libraries.
+sizes() { # map, object
+    awk -v object="$2" '
+        /^Linker script and memory map/ { on = 1 }
+        !on { next }
+        NF == 1 && /^ \./ { name = $1; next }
+        NF >= 4 && /^ \./ { name = $1; $1 = ""; $0 = $0 }
+        $1 ~ /^0x/ && $2 ~ /^0x/ && NF >= 3 {
+            kind = name ~ /^\.text/ ? "text" : name ~ /^\.s?rodata/ ? "constants" : name ~ /^\.t?(s?data|s?bss)/ ? "data" : ""
+            n = number($2)
+            if (kind != "") {
+                if (index($3, object)) own[kind] += n
+                else if ($3 ~ /\.a\(/) other[kind] += n
+            }
+            name = ""
+        }
+        function number(hex,   i, v) {
+            for (i = 3; i <= length(hex); i++) v = 16 * v + index("0123456789abcdef", substr(hex, i, 1)) - 1
+            return v
+        }
+        END { print own["text"] + 0, own["constants"] + 0, own["data"] + 0, other["text"] + other["constants"], other["data"] + 0 }
+    ' "$1"
+}
+
+# Code that only these calls need: no main, nothing from the firmware.
+code() { # program, calls, the object whose code is meant, further objects
+    program=$1 calls=$2 object=$3
+    shift 3
+    firmware "$program" "$dir/$calls" "$@" -Wl,-e,mcu_predict -Wl,-u,mcu_open -Wl,-u,mcu_scratch -Wl,-u,mcu_mean -Wl,-u,mcu_gradient \
+        -Wl,--unresolved-symbols=ignore-in-object-files ||
+        return
+    echo "code $machine $program $(sizes "$dir/$program.map" "$object")" >>"$rows"
+    names=$(${cross}nm "$dir/$program" | awk -v p="^$doubles" '$NF ~ p { print $NF }' | sort -u | tr '\n' ' ')
+    [ -z "$names" ] || echo "      $machine, $program: in double: $names"
+    [ -z "$names" ] || [ $strict = 0 ] || fail "$program computes in double"
+}
+
+# ---- running ----
+run() { # program, case, objects...
+    program=$1 name=$2
+    shift 2
+    firmware "$program" "$dir/start.o" "$@" || return
+    timeout 120 $qemu -M $board -display none -icount shift=$shift -semihosting-config enable=on,target=native $qemu_flags \
+        -kernel "$dir/$program" >"$dir/$program.txt" 2>&1 </dev/null
+    status=$?
+    if [ $status -ne 0 ]; then
+        tail -n 20 "$dir/$program.txt"
+        fail "$program ends with $status"
+    fi
+    awk -v machine="$machine" -v name="$name" -v program="$program" -v rows="$rows" '
+        function or_dash(n) { return n == "" ? "-" : n }
+        { value[$1] = $2; most[$1] = $3; stack[$1] = $4 }
+        $1 == "off" { off = off " " $2 " " $3 / 1000 }
+        $1 == "inputs" { print "      " machine ", " name ": " $2 " inputs of any kind take " $3 " to " $4 " instructions" }
+        /^no room/ { print "skip  " machine ", " name ": needs " value["scratch"] " bytes of scratch, the machine has " $NF }
+        $1 == "passed" { passed = 1 }
+        END {
+            if (!most["predict"]) exit
+            print "run", machine, name, value["block"], value["scratch"], or_dash(most["scratch"]), stack["open"], stack["predict"],
+                or_dash(stack["gradient"]), most["open"], most["mean"], most["predict"], or_dash(most["gradient"]) >>rows
+            if (passed) print "ok    " machine ", " name ": differences from the host, in tolerances:" off
+        }' "$dir/$program.txt"
+}
+
+# Estimates of an export, for this machine, beside what was counted.
+estimates() { # file of the model's costs
+    awk -v name="$model.export" '
+        NR == FNR { split($0, want); next }
+        $3 == name && $1 == "code" { got[4] = $4 + $5 + $7 }
+        $3 == name && $1 == "run" { got[1] = $11; got[2] = $12; got[3] = $13; got[5] = $8 }
+        END {
+            split("mean moments gradient flash stack", what)
+            for (i = 1; i <= 5; i++) {
+                line = line " " what[i] " " want[i] " of " got[i]
+                # Few bytes of stack are a few registers more or less.
+                if ((want[i] - got[i]) ^ 2 > (0.1 * got[i] + (i == 5 ? 32 : 0)) ^ 2) bad = 1
+            }
+            print "      m4f, " name ": estimates:" line
+            exit bad
+        }' "$1" "$rows"
+}
+
+compile odvgp.h library.o -x c -DODVGP_IMPLEMENTATION
+compile $here/calls_library.c calls.o
+compile $here/calls_library.c calls_gradient.o -DMCU_GRADIENT
+compile $here/start.c start.o -std=gnu99 $timer $csr
+[ $failed = 0 ] || exit 1
+# Apart from the compiler's helpers for integers and, without an FPU, floats.
+helpers='__aeabi_(f[a-z0-9]*|u?i2f|u?idiv(mod)?|u?ldivmod|lmul|ll?s[lr]|lasr|ui2f|l2f|ul2f|u?lcmp)|__gnu_thumb1_case_[a-z]*'
+helpers="$helpers|__([a-z]+sf[0-9]?|fix(uns)?sf[sd]i|float(un)?[sd]isf|u?(div|mod)[sd]i3|muldi3|(ashl|ashr|lshr)di3|c[lt]z[sd]i2)"
+names=$(${cross}nm -u "$dir/library.o" | awk -v p="^($helpers|memcpy|memset)$" '$2 !~ p { printf "%s ", $2 }')
+echo "      $machine: the library refers to memcpy, memset, helpers of libgcc${names:+ and $names}"
+[ -z "$names" ] || [ $strict = 0 ] || fail "the library refers to $names"
+code predict calls.o library.o "$dir/library.o"
+compile $here/calls_library.c static.o -DODVGP_STATIC -DODVGP_IMPLEMENTATION && code predict_static static.o static.o
+code predict+gradient calls_gradient.o library.o "$dir/library.o"
+
+for header in "$cases"/*.h; do
+    model=$(basename "$header" .h)
+    [ "$model" = orth_12_24 ] && n=$inputs || n=0
+    compile_main() { # options...
+        compile $here/main.c main.o -DMCU_GRADIENT "-DMCU_CASE=\"$model.h\"" -DMCU_INPUTS=$n "$@"
+    }
+    compile_main -DMCU_SAME=$same -DMCU_FINITE=$strict && run "$model" "$model" "$dir/main.o" "$dir/calls_gradient.o" "$dir/library.o"
+    if [ -f "$1/exports/$model.h" ]; then
+        exported="-DMCU_EXPORT=\"$1/exports/$model.h\" -DMCU_NAME=$model"
+        compile $here/calls_export.c "$model.o" $exported -DMCU_GRADIENT && compile $here/calls_export.c calls_export.o $exported &&
+            code "$model.export" calls_export.o calls_export.o
+        compile_main $exported -DMCU_SAME=0 -DMCU_FINITE=0 && run "$model.export" "$model.export" "$dir/main.o" "$dir/$model.o"
+        [ "$machine" != m4f ] || estimates "$1/exports/$model.costs" || fail "$model.export: an estimate is off by more than 10 %"
+    fi
+done
+exit $failed
