@@ -66,6 +66,7 @@ CONTENTS   (search for a tag with its arrows)
 	  >>predictor	the frozen model
 	  >>gradient	derivatives of predictions
 	  >>server		blocks and files; prediction needs nothing below
+	  >>export		a frozen model as C code
 	  >>model		types of training
 	  >>params		the parameter vector
 	  >>ops			matrix operations
@@ -763,6 +764,8 @@ typedef struct odvgp_allocator {
 #define odvgp_columns odvgpf_columns
 #define odvgp_draws odvgpf_draws
 #define odvgp_gradient odvgpf_gradient
+#define odvgp_export_options odvgpf_export_options
+#define odvgp_export_costs odvgpf_export_costs
 #define odvgp_pool odvgpf_pool
 #define odvgp_blas odvgpf_blas
 #define odvgp_config_defaults odvgpf_config_defaults
@@ -828,6 +831,8 @@ typedef struct odvgp_allocator {
 #define odvgp_predict_logp odvgpf_predict_logp
 #define odvgp_predict_gradient odvgpf_predict_gradient
 #define odvgp_predict_gradient_scratch odvgpf_predict_gradient_scratch
+#define odvgp_export_scratch odvgpf_export_scratch
+#define odvgp_export odvgpf_export
 #define odvgp_sample_scratch odvgpf_sample_scratch
 #define odvgp_sample odvgpf_sample
 #define odvgp_save_size odvgpf_save_size
@@ -1622,6 +1627,40 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *server, const odvgp_real
 		odvgp_info *info);
 
 #ifndef ODVGP_NO_TRAINING
+/*	A frozen model as one C header, for C99 and C++17, of constant tables and functions that need
+	nothing but math.h:
+		NAME_predict(x, mean, var)							as odvgp_predict for one row; var or NULL
+		NAME_predict_gradient(x, mean, var, dmean, dvar)	as odvgp_predict_gradient
+		NAME_predict_y(x, mean, var)						as odvgp_predict_y; integrals without a
+															closed form take 20 nodes of a rule
+		NAME_self_test()									the largest error at ten reference rows
+	Decimals give the same bits back. The header allocates nothing and has no variables.
+		options	write gets the text in pieces and returns 0 to go on; NULL: only costs are counted
+		costs	out or NULL: for one row on a Cortex-M4F (gcc -Os); estimates but for the tables
+		scratch	odvgp_export_scratch bytes
+	Returns	E_UNSUPPORTED (several layers, images, SOFTMAX above four classes) | E_STOPPED (write) |
+			what odvgp_predict_gradient returns */
+typedef struct odvgp_export_options {
+	const char *name; /* of the functions: a name in C of at most 40 characters */
+	int real;         /* bytes of its numbers, 4 or 8; 0: of odvgp_real */
+	int no_libm;      /* 1: functions of libm are written, too */
+	/* NULL or text: into the first comment; C code behind it, such as constants */
+	const char *about, *constants;
+	/* [rows,D], from which ten reference rows are taken; NULL: between inducing points */
+	const odvgp_real *X;
+	ptrdiff_t rows;
+	int (*write)(void *user, const char *text, size_t bytes);
+	void *user;
+} odvgp_export_options;
+typedef struct odvgp_export_costs {
+	size_t flash, stack, text_bytes;  /* bytes; flash: code and tables, without libm */
+	double mean, moments, gradient; /* instructions */
+} odvgp_export_costs;
+ODVGP_API size_t odvgp_export_scratch(const odvgp_server *server, odvgp_info *info);
+ODVGP_API odvgp_status odvgp_export(const odvgp_server *server,
+		const odvgp_export_options *options, odvgp_export_costs *costs, void *scratch,
+		size_t scratch_bytes, odvgp_info *info);
+
 /* --- files and threads --- */
 
 /*	Model files in memory: config, parameter vector, optimiser state and predictor; little-endian,
@@ -10123,6 +10162,1256 @@ ODVGP_API odvgp_status odvgp_file_read(
 #endif
 
 #ifndef ODVGP_NO_TRAINING
+
+/* ---- >>export   a frozen model as C code
+
+	The text is made of templates, one for each function of the written header: gp__export_put
+	explains their signs. Points of beta and gamma form one table, by rows, in units of kernels:
+	u = (x - shift) rate takes the caller's units away, for rbf also 1 / sqrt(2), for the Materns
+	sqrt(nu), unless base kernels share the distance. Shift and rate are rounded first, and the
+	points then follow them, so that rounding them costs nothing. a <- L^-1 k(Zb,x) with L by rows,
+	the reciprocal of its diagonal at the end of each; columns of q_sqrt (B_sqrt) make
+	T = q_sqrt^T a one number at a time.
+
+	The writer runs twice. The first run only counts, and notes which functions of libm are called:
+	without libm, these are written, too.
+
+	To add a base kernel: a row in gp__export_kernels. A likelihood: a row in gp__export_ys. */
+
+#define GP__EXPORT_ROWS  10
+#define GP__EXPORT_NODES 20 /* of a rule of integration */
+
+enum { GP__EXPORT_CONSTANTS = 3, GP__EXPORT_NUMBERS = 10 };
+
+typedef struct {
+	const gp__predictor *p;
+	const odvgp_export_options *o;
+	const gp__kernel *k;
+	gp__prediction *t; /* its view is that of the current unit */
+	int wide, gradient, several, skip, failed, writes;
+	uint32_t l, called; /* base kernel of $v, $c, $a and @; calls of libm, by bits */
+	int (*write)(void *user, const char *text, size_t bytes);
+	void *user;
+	ptrdiff_t columns, at;            /* of a point; numbers of the current table */
+	double number[GP__EXPORT_NUMBERS]; /* $0 ... $9 */
+	ptrdiff_t whole[GP__EXPORT_NUMBERS]; /* %0 ... %9 */
+	size_t used, bytes;
+	odvgp_export_costs costs;
+	char buffer[512];
+} gp__export;
+
+/* --- text --- */
+
+static void gp__export_flush(gp__export *e)
+{
+	if (e->writes && !e->failed && e->used) e->failed = e->write(e->user, e->buffer, e->used) != 0;
+	e->bytes += e->used;
+	e->used = 0;
+}
+
+static void gp__export_char(gp__export *e, char c)
+{
+	if (e->used == sizeof e->buffer) gp__export_flush(e);
+	e->buffer[e->used++] = c;
+}
+
+static void gp__export_text(gp__export *e, const char *s)
+{
+	while (*s) gp__export_char(e, *s++);
+}
+
+static void gp__export_int(gp__export *e, ptrdiff_t v)
+{
+	char digits[24];
+	gp__text t = {digits, sizeof digits, 0};
+	gp__put_int(&t, v);
+	gp__export_text(e, digits);
+}
+
+/*	x in the precision of the export. */
+static double gp__export_round(const gp__export *e, double x)
+{
+	return e->wide ? x : (double)(float)x;
+}
+
+/*	The decimals that give the same bits back: 17 or 9 digits, from whole numbers in base 10^9, so
+	that they are rounded correctly. */
+static void gp__export_real(gp__export *e, double v)
+{
+	enum { WORDS = 128, BASE = 1000000000 };
+	uint32_t word[WORDS] = {0};
+	char digits[9 * WORDS + 1];
+	int exponent, n = 2, most = e->wide ? 17 : 9, count = 0, up;
+	v = gp__export_round(e, v);
+	if (v < 0) gp__export_char(e, '-');
+	uint64_t m = (uint64_t)ldexp(frexp(fabs(v), &exponent), 53);
+	exponent -= 53; /* fabs(v) = m 2^exponent */
+	for (; m && !(m & 1); m >>= 1) exponent++;
+	for (n = 0; m; m /= BASE) word[n++] = (uint32_t)(m % BASE);
+	for (int i = 0; n && i < abs(exponent); i++) {
+		uint64_t carry = 0;
+		for (int k = 0; k < n; k++, carry /= BASE) {
+			carry += (uint64_t)word[k] * (exponent < 0 ? 5 : 2);
+			word[k] = (uint32_t)(carry % BASE);
+		}
+		if (carry) word[n++] = (uint32_t)carry;
+	}
+	exponent = GP__MIN(exponent, 0); /* of ten */
+	for (int k = n; k-- > 0;)
+		for (uint32_t ten = BASE / 10; ten; ten /= 10)
+			if (count || word[k] / ten) digits[count++] = (char)('0' + word[k] / ten % 10);
+	exponent += count - 1;
+	up = count > most && digits[most] >= '5';
+	for (count = GP__MIN(count, most); up && count && ++digits[count - 1] > '9';) count--;
+	if (up && !count) { /* 99 ... 9 */
+		digits[count++] = '1';
+		exponent++;
+	}
+	while (count && digits[count - 1] == '0') count--;
+	if (!count) digits[count++] = '0', exponent = 0;
+	for (int i = 0; i < GP__MAX(count, 2); i++) {
+		if (i == 1) gp__export_char(e, '.');
+		gp__export_char(e, i < count ? digits[i] : '0');
+	}
+	if (exponent) gp__export_char(e, 'e');
+	if (exponent) gp__export_int(e, exponent);
+	if (!e->wide) gp__export_char(e, 'f');
+}
+
+static int gp__export_units(const gp__export *e) { return e->p->units > 1; }
+
+/*	Numbers of the current unit's base kernel l: variance, scale of the distance (1: the points are
+	scaled, $c is left out) or inner product, shape parameter. */
+static double gp__export_constant(const gp__export *e, uint32_t l, int which);
+
+/*	A constant of base kernel e->l: a literal, or of several units c[...]. */
+static void gp__export_put_constant(gp__export *e, int which)
+{
+	if (!gp__export_units(e)) {
+		gp__export_real(e, gp__export_constant(e, e->l, which));
+		return;
+	}
+	gp__export_text(e, "c[");
+	gp__export_int(e, GP__EXPORT_CONSTANTS * (ptrdiff_t)e->l + which);
+	gp__export_char(e, ']');
+}
+
+/*	A series in y for functions of libm, nested: 0 e^y, 1 atanh(sqrt y) / sqrt y, 2 cos(sqrt y), 3
+	sin(sqrt y) / sqrt y. */
+static void gp__export_series(gp__export *e, char kind)
+{
+	int terms = e->wide ? 13 : 7, depth = 0;
+	double c = 1;
+	for (int k = 1; k <= terms; k++, depth++) {
+		gp__export_real(e, c);
+		gp__export_text(e, " + y * (");
+		c = kind == '0'   ? c / k
+			: kind == '1' ? 1.0 / (2 * k + 1)
+			: kind == '2' ? -c / ((2 * k - 1) * (2 * k))
+						  : -c / ((2 * k) * (2 * k + 1));
+	}
+	gp__export_real(e, c);
+	while (depth--) gp__export_char(e, ')');
+}
+
+static const gp__likelihood *gp__export_lik(const gp__export *e)
+{
+	return &gp__likelihoods[e->p->likelihood];
+}
+
+/*	Numbers of a unit's table of scales. */
+static ptrdiff_t gp__export_scales(const gp__export *e)
+{
+	ptrdiff_t all = 0;
+	GP__EACH_GROUP(g, e->k) {
+		const gp__base_kernel *base = gp__group_kernel(e->k, g);
+		all += (ptrdiff_t)base->ndims * (gp__geometry(base) == GP__CIRCLE ? 3 : 2);
+	}
+	return all;
+}
+
+/*	Sizes by their signs. */
+static ptrdiff_t gp__export_size(const gp__export *e, char sign)
+{
+	const gp__predictor *p = e->p;
+	switch (sign) {
+	case 'C': return e->columns;
+	case 'D': return p->D;
+	case 'M': return p->M;
+	case 'A': return p->M_factor;
+	case 'Z': return (ptrdiff_t)p->M + p->M_gamma;
+	case 'G': return GP__MAX(1, (ptrdiff_t)e->k->ngroup);
+	case 'U': return p->units;
+	case 'P': return p->P / p->units;
+	case 'Q': return p->P;
+	case 'F': return p->F;
+	case 'T': return p->T;
+	case 'H': return GP__EXPORT_NODES;
+	case 'Y': return p->classes ? p->classes : p->T;
+	case 'X': return GP__EXPORT_ROWS;
+	case 'S': return gp__export_scales(e);
+	case 'B':
+		return p->factor == GP__DIAGONAL_OF_INVERSE ? p->M : (ptrdiff_t)p->M * (p->M + 1) / 2;
+	case 'W': return p->D + p->F * (2 + 2 * (ptrdiff_t)p->D); /* of a reference row */
+	default: return (ptrdiff_t)GP__EXPORT_CONSTANTS * p->base_kernels; /* K */
+	}
+}
+
+/*	Conditions by their signs. */
+static int gp__export_is(const gp__export *e, char sign)
+{
+	switch (sign) {
+	case 'g': return e->gradient;
+	case 'd': return e->wide;
+	case 'm': return e->p->mixed;
+	case 'u': return gp__export_units(e);
+	case 's': return e->p->factor == GP__FACTOR_OF_S;
+	case 'i': return e->p->factor == GP__FACTOR_OF_INVERSE;
+	case 'b': return e->p->M_factor < e->p->M;
+	case 'r': return e->several;
+	case 'n':
+		GP__EACH_GROUP(g, e->k)
+			if (gp__group_kernel(e->k, g)->nranges > 1) return 1;
+		return 0;
+	case 'a':
+		return gp__mean_functions[e->p->mean_function].A ||
+			   e->p->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY;
+	default: return 0;
+	}
+}
+
+static const char *const gp__export_libm[] = {
+		"exp", "sqrt", "log", "sin", "cos", "log1p", "expm1", "erfc"};
+
+/*	The name of a function of libm, or of its own one, from the template; returns its end. */
+static const char *gp__export_call(gp__export *e, const char *s)
+{
+	size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyz01");
+	if (e->o->no_libm) {
+		gp__export_text(e, e->o->name);
+		gp__export_char(e, '_');
+	}
+	GP__FOR(i, GP__COUNT(gp__export_libm))
+		if (strlen(gp__export_libm[i]) == n && !strncmp(gp__export_libm[i], s, n))
+			e->called |= 1u << i;
+	for (const char *end = s + n; s < end; s++) gp__export_char(e, *s);
+	if (!e->wide && !e->o->no_libm) gp__export_char(e, 'f');
+	return s;
+}
+
+/*	A template. Its signs:
+		~			f behind a literal of a float export
+		@			e->l
+		$R, $N		float or double; the prefix of names
+		$[...] ...	a call of libm, as in $[exp](x)
+		$v, $c, $a	numbers of base kernel e->l
+		$0, %0 ...	e->number, e->whole
+		$&k			a series (gp__export_series)
+		$?x ... $.	only if x holds (gp__export_is); $!x ... $. if not
+		$X			a size (gp__export_size) */
+static void gp__export_put(gp__export *e, const char *s)
+{
+	for (; *s; s++) {
+		int whole = *s == '%' && s[1] >= '0' && s[1] <= '9', sign = *s == '$' ? *++s : 0,
+			is_if = sign == '?' || sign == '!';
+		if (is_if) s++;
+		if (sign == '.') e->skip -= e->skip > 0;
+		else if (e->skip || is_if)
+			e->skip += is_if && (e->skip || gp__export_is(e, *s) != (sign == '?'));
+		else if (whole) gp__export_int(e, e->whole[*++s - '0']);
+		else if (*s == '~') gp__export_text(e, e->wide ? "" : "f");
+		else if (*s == '@') gp__export_int(e, (ptrdiff_t)e->l);
+		else if (!sign) gp__export_char(e, *s);
+		else if (sign == 'R') gp__export_text(e, e->wide ? "double" : "float");
+		else if (sign == 'N') gp__export_text(e, e->o->name);
+		else if (sign == '[') s = gp__export_call(e, s + 1);
+		else if (sign == '&') gp__export_series(e, *++s);
+		else if (sign == 'v' || sign == 'c' || sign == 'a')
+			gp__export_put_constant(e, sign == 'v' ? 0 : sign == 'c' ? 1 : 2);
+		else if (sign >= '0' && sign <= '9') gp__export_real(e, e->number[sign - '0']);
+		else gp__export_int(e, gp__export_size(e, (char)sign));
+	}
+}
+
+/* --- kernels --- */
+
+/*	r^2, or for periodic the squared distance on circles, times `factor` (rq: over alpha) is t; from
+	it come the value k and its derivative in t. Inner products have v or 1 as their factor. */
+static const struct {
+	double factor;
+	const char *value, *slope;
+} gp__export_kernels[GP__BASE_KERNEL_TYPES] = {
+		/* factor, value, slope */
+		{0.5, "k@ = $v * $[exp](-t@)", "-k@"}, /* RBF */
+		{1, "r@ = $[sqrt](t@), k@ = $v * $[exp](-r@)", "r@ > 0 ? -0.5~ * k@ / r@ : 0"},
+		{3, "r@ = $[sqrt](t@), e@ = $v * $[exp](-r@), k@ = (1 + r@) * e@", "-0.5~ * e@"},
+		{5, "r@ = $[sqrt](t@), e@ = $v * $[exp](-r@), k@ = (1 + r@ + t@ / 3) * e@",
+				"(1 + r@) * e@ / -6"},
+		{0.5, "k@ = $v * $[exp](-$a * $[log1p](t@))", "-$a * k@ / (1 + t@)"}, /* RQ */
+		{0.5, "k@ = $v * $[exp](-t@)", "-k@"},                               /* PERIODIC */
+		{1, "k@ = t@", "1"},                                                 /* LINEAR */
+		{1, "r@ = t@ + $a, e@ = 1", NULL},                                   /* POLYNOMIAL */
+		{0, "k@ = $v", NULL}, {0, "k@ = 0", NULL},                           /* CONSTANT, WHITE */
+};
+
+/*	Whether a group's distance serves only base kernel l, whose scale then goes to the points. */
+static int gp__export_scaled(const gp__export *e, uint32_t l)
+{
+	int bases = 0;
+	GP__EACH_BASE(i, e->k) bases += e->k->base[i].group == e->k->base[l].group;
+	return bases == 1 && gp__geometry(&e->k->base[l]) != GP__INNER_PRODUCT;
+}
+
+/*	From a group's squared distance to t. */
+static double gp__export_factor(const gp__export *e, uint32_t l)
+{
+	const gp__base_kernel *base = &e->k->base[l];
+	const odvgp_real *hyp = e->t->v.hyp;
+	double alpha = base->type == GP__RQ ? (double)hyp[base->shape_param] : 1;
+	if (gp__geometry(base) == GP__INNER_PRODUCT) return base->ard ? 1 : (double)hyp[base->var];
+	return gp__export_kernels[base->type].factor * (double)gp__base_scale(base, hyp) / alpha;
+}
+
+static double gp__export_constant(const gp__export *e, uint32_t l, int which)
+{
+	const gp__base_kernel *base = &e->k->base[l];
+	const odvgp_real *hyp = e->t->v.hyp;
+	if (which == 1) return gp__export_factor(e, l);
+	if (!which) return (double)hyp[base->var];
+	return gp__base_kernel_kinds[base->type].shape_param ? (double)hyp[base->shape_param] : 0;
+}
+
+/*	The value of a node as an expression of k0, k1, ... */
+static void gp__export_node(gp__export *e, uint32_t node)
+{
+	const uint32_t *n = e->k->node[node];
+	if (n[0] == GP__NODE_BASE_KERNEL) {
+		e->l = n[1];
+		gp__export_put(e, "k@");
+		return;
+	}
+	gp__export_char(e, '(');
+	gp__export_node(e, n[1]);
+	gp__export_text(e, n[0] == GP__NODE_SUM ? " + " : " * ");
+	gp__export_node(e, n[2]);
+	gp__export_char(e, ')');
+}
+
+/*	The factors that dK/d(base kernel l) has: what multiplies it, node by node. */
+static void gp__export_adjoint(gp__export *e, uint32_t l)
+{
+	uint32_t inside = 0;
+	while (e->k->node[inside][0] != GP__NODE_BASE_KERNEL || e->k->node[inside][1] != l) inside++;
+	for (uint32_t t = inside + 1; t < e->k->nnode; t++) {
+		const uint32_t *n = e->k->node[t];
+		if (n[0] == GP__NODE_BASE_KERNEL || (n[1] != inside && n[2] != inside)) continue;
+		if (n[0] == GP__NODE_PRODUCT) {
+			gp__export_text(e, " * ");
+			gp__export_node(e, n[1] == inside ? n[2] : n[1]);
+		}
+		inside = t;
+	}
+}
+
+/*	t of base kernel l from its group's s, and its value; on the diagonal k(x,x). */
+static void gp__export_base(gp__export *e, uint32_t l, int diagonal)
+{
+	const gp__base_kernel *base = &e->k->base[l];
+	int inner = gp__geometry(base) == GP__INNER_PRODUCT;
+	e->l = l;
+	if (!inner && (diagonal || base->group == GP__NO_GROUP)) {
+		gp__export_put(e, diagonal || base->type == GP__CONSTANT ? "\tconst $R k@ = $v;\n"
+																 : "\tconst $R k@ = 0;\n");
+		return;
+	}
+	gp__export_put(e, gp__export_scaled(e, l) ? "\tconst $R t@ = s" : "\tconst $R t@ = $c * s");
+	gp__export_int(e, (ptrdiff_t)base->group);
+	gp__export_put(e, ";\n\tconst $R ");
+	gp__export_put(e, gp__export_kernels[base->type].value);
+	for (uint32_t i = 1; i < base->degree; i++) gp__export_put(e, " * r@");
+	gp__export_put(e, base->type == GP__POLYNOMIAL ? ", k@ = e@ * r@;\n" : ";\n");
+}
+
+/*	h[group] = dK/ds. */
+static void gp__export_slopes(gp__export *e, int diagonal)
+{
+	GP__EACH_GROUP(g, e->k) {
+		const char *join = " = ";
+		e->whole[0] = (ptrdiff_t)g;
+		gp__export_put(e, "\th[%0]");
+		GP__EACH_BASE(l, e->k) {
+			const gp__base_kernel *base = &e->k->base[l];
+			if (base->group != g || (diagonal && gp__geometry(base) != GP__INNER_PRODUCT)) continue;
+			e->l = l;
+			gp__export_text(e, join);
+			gp__export_char(e, '(');
+			join = " + ";
+			e->number[0] = base->degree;
+			gp__export_put(e, base->type == GP__POLYNOMIAL
+									  ? "$0 * e@"
+									  : gp__export_kernels[base->type].slope);
+			gp__export_put(e, gp__export_scaled(e, l) ? ")" : ") * $c");
+			gp__export_adjoint(e, l);
+		}
+		gp__export_text(e, join[1] == '+' ? ";\n" : " = 0;\n");
+	}
+}
+
+/*	k(x,z) for prepared points, or k(x,x), with slopes if e->gradient. */
+static void gp__export_kernel(gp__export *e, int diagonal)
+{
+	ptrdiff_t at = 0;
+	gp__export_put(e, diagonal ? "\nstatic inline $R $N_prior$?g_slopes$.(const $R *u"
+							   : "\nstatic inline $R $N_kernel$?g_slopes$.(const $R *u, const $R *z");
+	gp__export_put(e, "$?g, $R *h$.$?u, const $R *c$.)\n{\n");
+	GP__EACH_GROUP(g, e->k) {
+		int inner = gp__geometry(gp__group_kernel(e->k, g)) == GP__INNER_PRODUCT;
+		ptrdiff_t dims = gp__group_dims(e->k, g);
+		if (diagonal && !inner) {
+			at += dims;
+			continue;
+		}
+		e->whole[0] = (ptrdiff_t)g;
+		e->whole[1] = at;
+		e->whole[2] = at += dims;
+		gp__export_put(e, "\t$R s%0 = 0;\n\tfor (int i = %1; i < %2; i++) s%0 += ");
+		gp__export_put(e, diagonal ? "u[i] * u[i];\n"
+						  : inner  ? "u[i] * z[i];\n"
+								   : "(u[i] - z[i]) * (u[i] - z[i]);\n");
+	}
+	GP__EACH_BASE(l, e->k) gp__export_base(e, l, diagonal);
+	if (e->gradient) gp__export_slopes(e, diagonal);
+	gp__export_put(e, diagonal ? "\t(void)u;\n" : "\t(void)u, (void)z;\n");
+	gp__export_put(e, "$?u\t(void)c;\n$.$?g\t(void)h;\n$.\treturn ");
+	gp__export_node(e, e->k->nnode - 1);
+	gp__export_text(e, ";\n}\n");
+}
+
+/* --- inputs --- */
+
+/*	Column i of a group: that of X; from x to u = (x - shift) rate, on circles radius times cosine
+	and sine of it; `scale` is that of stored points. */
+typedef struct {
+	ptrdiff_t column;
+	int geometry;
+	double scale, mean, unit, shift, rate, radius;
+} gp__export_column;
+
+static gp__export_column gp__export_column_of(const gp__export *e, uint32_t g, ptrdiff_t i)
+{
+	const gp__base_kernel *base = gp__group_kernel(e->k, g);
+	const gp__view *v = &e->t->v;
+	gp__export_column c;
+	uint32_t l = e->k->group_base[g];
+	double root = gp__export_scaled(e, l) ? sqrt(gp__export_factor(e, l)) : 1;
+	c.column = gp__column(base, i);
+	c.geometry = gp__geometry(base);
+	c.scale = (double)gp__base_column(base, v->hyp, i);
+	c.mean = (double)v->x_mean[c.column];
+	c.unit = (double)v->x_scale[c.column];
+	c.shift = c.mean;
+	if (c.geometry != GP__INNER_PRODUCT) c.shift += c.unit * (double)v->beta_centre[c.column];
+	c.shift = gp__export_round(e, c.shift);
+	c.radius = gp__export_round(e, c.scale * root);
+	c.rate = c.geometry == GP__CIRCLE ? gp__two_pi / (double)v->hyp[base->shape_param]
+									  : c.scale * root;
+	c.rate = gp__export_round(e, c.rate / c.unit);
+	return c;
+}
+
+/*	Stored point j in column i of group g, less the shift, in the caller's units. */
+static double gp__export_place(const gp__export *e, uint32_t g, ptrdiff_t i, ptrdiff_t j)
+{
+	gp__export_column c = gp__export_column_of(e, g, i);
+	const odvgp_real *z = e->t->job->zt[g] + j;
+	ptrdiff_t ld = e->t->job->ld;
+	if (c.geometry == GP__INNER_PRODUCT) return c.unit * (double)z[i * ld] / c.scale;
+	double q = (double)z[i * ld] / c.scale;
+	if (c.geometry == GP__CIRCLE)
+		q = atan2((double)z[(2 * i + 1) * ld], (double)z[2 * i * ld]) / (c.rate * c.unit);
+	return c.mean - c.shift + c.unit * (q + (double)e->t->job->centre[c.column]);
+}
+
+/*	A loop over the columns of each group: u from x, derivatives g in u to those in x, or what a
+	point z with weight w adds to g. */
+static void gp__export_columns(gp__export *e, const char *head, const char *const text[3])
+{
+	ptrdiff_t at = 0, columns = 0;
+	gp__export_put(e, head);
+	GP__EACH_GROUP(g, e->k) {
+		const gp__base_kernel *base = gp__group_kernel(e->k, g);
+		int several = base->nranges > 1;
+		e->whole[0] = (ptrdiff_t)g;
+		e->whole[1] = at;
+		e->whole[2] = (ptrdiff_t)base->ndims;
+		e->whole[3] = several ? columns : base->nranges ? (ptrdiff_t)base->range[0][0] : 0;
+		e->whole[4] = gp__geometry(base) == GP__CIRCLE ? 3 : 2;
+		e->whole[5] = at += gp__group_dims(e->k, g);
+		e->several = several;
+		gp__export_put(e, text[gp__geometry(base) - GP__DISTANCE]);
+		columns += (ptrdiff_t)base->ndims;
+	}
+	gp__export_put(e, "}\n");
+}
+
+static void gp__export_table(gp__export *e, const char *name)
+{
+	gp__export_put(e, "\nstatic const $R $N_");
+	gp__export_text(e, name);
+	gp__export_text(e, "[] = {");
+	e->at = 0;
+}
+
+static void gp__export_number(gp__export *e, double x)
+{
+	gp__export_text(e, e->at++ % 6 ? " " : "\n\t");
+	gp__export_real(e, x);
+	gp__export_char(e, ',');
+	e->costs.flash += e->wide ? 8 : 4;
+}
+
+static void gp__export_end(gp__export *e)
+{
+	if (!e->at) gp__export_number(e, 0);
+	gp__export_text(e, "\n};\n");
+}
+
+/*	The points of a unit that the job has chosen. */
+static void gp__export_points(gp__export *e)
+{
+	GP__FOR(j, e->t->job->m) {
+		GP__EACH_GROUP(g, e->k)
+			GP__FOR(i, (ptrdiff_t)gp__group_kernel(e->k, g)->ndims) {
+				gp__export_column c = gp__export_column_of(e, g, i);
+				double u = gp__export_place(e, g, i, j) * c.rate;
+				int circle = c.geometry == GP__CIRCLE;
+				gp__export_number(e, circle ? c.radius * cos(u) : u);
+				if (circle) gp__export_number(e, c.radius * sin(u));
+			}
+		if (!gp__points_columns(e->k)) gp__export_number(e, 0);
+	}
+}
+
+/*	Rows of L, the reciprocal of the diagonal last. */
+static void gp__export_rows(gp__export *e, const odvgp_real *L, ptrdiff_t n)
+{
+	GP__FOR(i, n) {
+		GP__FOR(j, i) gp__export_number(e, (double)L[i * n + j]);
+		gp__export_number(e, 1 / (double)L[i * n + i]);
+	}
+}
+
+/*	Columns of R from the diagonal on. */
+static void gp__export_root(gp__export *e, const odvgp_real *R, ptrdiff_t n)
+{
+	GP__FOR(i, n)
+		GP__FROM(j, i, n) gp__export_number(e, (double)R[j * n + i]);
+}
+
+/*	The unit of process q's mean, that of f if processes are not mixed. */
+static double gp__export_unit(const gp__export *e, ptrdiff_t q)
+{
+	return e->p->mixed ? 1 : (double)gp__predict_scale(e->t, q);
+}
+
+/*	Derivative of process q's prior mean in column d, in the caller's units. */
+static double gp__export_slope(const gp__export *e, ptrdiff_t q, ptrdiff_t d)
+{
+	const gp__view *v = &e->t->v;
+	ptrdiff_t p = q - e->t->first;
+	double a = gp__mean_functions[e->p->mean_function].A ? (double)v->A[d * e->t->P + p] : d == p;
+	return gp__export_round(e, gp__export_unit(e, q) * a / (double)v->x_scale[d]);
+}
+
+/*	Process q's prior mean where x is the rounded x_mean. */
+static double gp__export_bias(const gp__export *e, ptrdiff_t q)
+{
+	const gp__view *v = &e->t->v;
+	double b = e->p->mixed ? 0 : (double)gp__predict_unscale(e->t, q, 0);
+	if (gp__mean_functions[e->p->mean_function].b)
+		b += gp__export_unit(e, q) * (double)v->b[q - e->t->first];
+	for (ptrdiff_t d = 0; gp__export_is(e, 'a') && d < e->p->D; d++) {
+		double mean = (double)v->x_mean[d];
+		b += gp__export_slope(e, q, d) * (gp__export_round(e, mean) - mean);
+	}
+	return b;
+}
+
+/*	What the tables hold of the current unit, by the letters of gp__export_tables. */
+static void gp__export_unit_table(gp__export *e, char table)
+{
+	const gp__predictor *p = e->p;
+	const gp__view *v = &e->t->v;
+	ptrdiff_t M = p->M, Mr = p->M_factor, P = e->t->P;
+	int dense = p->factor == GP__FACTOR_OF_S;
+	switch (table) {
+	case 's':
+		GP__EACH_GROUP(g, e->k)
+			GP__FOR(i, (ptrdiff_t)gp__group_kernel(e->k, g)->ndims) {
+				gp__export_column c = gp__export_column_of(e, g, i);
+				gp__export_number(e, c.shift);
+				gp__export_number(e, c.rate);
+				if (c.geometry == GP__CIRCLE) gp__export_number(e, c.radius);
+			}
+		return;
+	case 'c':
+		GP__EACH_BASE(l, e->k)
+			GP__FOR(i, GP__EXPORT_CONSTANTS)
+				gp__export_number(e, gp__export_constant(e, l, (int)i));
+		return;
+	case 'p':
+		gp__predict_points(e->t, v->beta, M, v->beta_centre);
+		gp__export_points(e);
+		gp__predict_points(e->t, v->gamma, p->M_gamma, v->gamma_centre);
+		gp__export_points(e);
+		return;
+	case 'f': GP__FOR(q, dense ? 1 : P) gp__export_rows(e, v->L + q * M * M, M); return;
+	default: break;
+	}
+	for (ptrdiff_t j = 0; table == 'w' && j < M + p->M_gamma; j++)
+		GP__FOR(q, P) {
+			const odvgp_real *w = j >= M		? v->a_gamma + q * p->M_gamma + j - M
+								  : p->no_alpha ? NULL
+												: v->alpha + q * M + j;
+			gp__export_number(e, w ? gp__export_unit(e, e->t->first + q) * (double)*w : 0);
+		}
+	GP__FOR(k, table == 'w' ? 0 : P) {
+		ptrdiff_t q = e->t->first + k;
+		double unit = gp__export_unit(e, q);
+		if (table == 'b') gp__export_number(e, gp__export_bias(e, q));
+		if (table == 'q') gp__export_number(e, unit * unit);
+		for (ptrdiff_t d = 0; table == 'a' && d < p->D; d++)
+			gp__export_number(e, gp__export_slope(e, q, d));
+		if (table != 'r') continue;
+		if (p->factor == GP__DIAGONAL_OF_INVERSE) {
+			GP__FOR(i, M) gp__export_number(e, (double)v->factor[k * M + i]);
+			continue;
+		}
+		gp__export_root(e, v->factor + k * Mr * Mr, Mr);
+		gp__export_root(e, v->factor_v + k * (M - Mr) * (M - Mr), M - Mr);
+	}
+}
+
+static void gp__export_tables(gp__export *e)
+{
+	static const char *const tables[] = {
+			"scale", "constants", "points", "factor", "weights", "bias", "quadrate", "a", "root"};
+	GP__FOR(i, GP__COUNT(tables)) {
+		char table = tables[i][0];
+		if ((table == 'c' || table == 'a') && !gp__export_is(e, table == 'c' ? 'u' : 'a')) continue;
+		gp__export_table(e, tables[i]);
+		GP__FOR(k, e->p->units) {
+			gp__predict_unit(e->t, k);
+			gp__export_unit_table(e, table);
+		}
+		gp__export_end(e);
+	}
+	gp__predict_unit(e->t, 0);
+	const gp__view *v = &e->t->v;
+	if (gp__export_is(e, 'a')) {
+		gp__export_table(e, "middle");
+		GP__FOR(d, e->p->D) gp__export_number(e, (double)v->x_mean[d]);
+		gp__export_end(e);
+	}
+	if (e->p->mixed) {
+		gp__export_table(e, "mixing"); /* W, then the level of y, by rows */
+		GP__FOR(f, e->p->F) {
+			GP__FOR(q, e->p->P)
+				gp__export_number(e, (double)gp__predict_scale(e->t, f) *
+											 (double)v->mixing[f * e->p->P + q]);
+			gp__export_number(e, (double)gp__predict_unscale(e->t, f, 0));
+		}
+		gp__export_end(e);
+	}
+	if (gp__export_is(e, 'n')) {
+		gp__export_put(e, "\nstatic const unsigned short $N_columns[] = {");
+		GP__EACH_GROUP(g, e->k)
+			GP__FOR(i, (ptrdiff_t)gp__group_kernel(e->k, g)->ndims) {
+				gp__export_text(e, g || i ? ", " : "");
+				gp__export_int(e, gp__column(gp__group_kernel(e->k, g), i));
+			}
+		gp__export_text(e, "};\n");
+	}
+}
+
+/* --- functions --- */
+
+static const char *const gp__export_inputs[3] = {
+		"\tfor (int i = 0; i < %2; i++, s += 2)\n"
+		"\t\tu[%1 + i] = (x[$?r$N_columns[$.%3 + i$?r]$.] - s[0]) * s[1];\n",
+		"\tfor (int i = 0; i < %2; i++, s += 3) {\n"
+		"\t\tconst $R t = (x[$?r$N_columns[$.%3 + i$?r]$.] - s[0]) * s[1];\n"
+		"\t\tu[%1 + 2 * i] = s[2] * $[cos](t);\n\t\tu[%1 + 2 * i + 1] = s[2] * $[sin](t);\n\t}\n",
+		"\tfor (int i = 0; i < %2; i++, s += 2)\n"
+		"\t\tu[%1 + i] = (x[$?r$N_columns[$.%3 + i$?r]$.] - s[0]) * s[1];\n"};
+
+static const char *const gp__export_adds[3] = {
+		"\tfor (int i = %1; i < %5; i++) g[i] += w * h[%0] * (u[i] - z[i]);\n",
+		"\tfor (int i = %1; i < %5; i++) g[i] += w * h[%0] * (u[i] - z[i]);\n",
+		"\tfor (int i = %1; i < %5; i++) g[i] += w * h[%0] * z[i];\n"};
+
+static const char *const gp__export_backs[3] = {
+		"\tfor (int i = 0; i < %2; i++, s += 2)\n"
+		"\t\tdx[$?r$N_columns[$.%3 + i$?r]$.] += 2 * s[1] * g[%1 + i];\n",
+		"\tfor (int i = 0; i < %2; i++, s += 3)\n"
+		"\t\tdx[$?r$N_columns[$.%3 + i$?r]$.] += 2 * s[1] *\n"
+		"\t\t\t\t(u[%1 + 2 * i] * g[%1 + 2 * i + 1] - u[%1 + 2 * i + 1] * g[%1 + 2 * i]);\n",
+		"\tfor (int i = 0; i < %2; i++, s += 2)\n"
+		"\t\tdx[$?r$N_columns[$.%3 + i$?r]$.] += s[1] * g[%1 + i];\n"};
+
+static const char gp__export_solve[] =
+		"\n/* a <- L^-1 a */\nstatic inline const $R *$N_solve(const $R *l, $R *a)\n{\n"
+		"\tfor (int i = 0; i < $M; i++) {\n\t\t$R t = a[i];\n"
+		"\t\tfor (int j = 0; j < i; j++) t -= *l++ * a[j];\n\t\ta[i] = t * *l++;\n\t}\n"
+		"\treturn l;\n}\n";
+
+static const char gp__export_unsolve[] =
+		"\n/* a <- L^-T a; l: the end of L */\n"
+		"static inline void $N_unsolve(const $R *l, $R *a)\n{\n"
+		"\tfor (int i = $M; i-- > 0;) {\n\t\tl -= i + 1;\n\t\ta[i] *= l[i];\n"
+		"\t\tfor (int j = 0; j < i; j++) a[j] -= l[j] * a[i];\n\t}\n}\n";
+
+/*	Of the processes. f: the first one of a unit. */
+static const char gp__export_predict[] =
+		"\nstatic inline void $N_$?mlatent$.$!mpredict$.$?g_gradient$.(\n"
+		"\t\tconst $R *x, $R *mean, $R *var$?g, $R *dmean, $R *dvar$.)\n{\n"
+		"\tconst $R *z = $N_points, *w = $N_weights, *s = $N_scale, *l = $N_factor, *r = $N_root;\n"
+		"$?u\tconst $R *c = $N_constants;\n$."
+		"\t$R u[$C], a[$M]$!s, b[$M]$.$?g, y[$M], h[$G], g[$P * $C], H[$M * $G]$.;\n"
+		"\tfor (int f = 0; f < $Q; f += $P, s += $S$?u, c += $K$.) {\n"
+		"$?g\t\tconst $R *beta = z;\n\t\tfor (int i = 0; i < $P * $C; i++) g[i] = 0;\n$."
+		"\t\t$N_inputs(x, u, s);\n"
+		"\t\tfor (int p = 0; p < $P; p++) mean[f + p] = 0;\n"
+		"\t\tfor (int j = 0; j < $Z; j++, z += $C, w += $P) {\n"
+		"$?g\t\t\t$R *to = j < $M ? H + j * $G : h;\n$."
+		"\t\t\tconst $R k = $N_kernel$?g_slopes$.(u, z$?g, to$.$?u, c$.);\n"
+		"\t\t\tfor (int p = 0; p < $P; p++) mean[f + p] += w[p] * k;\n"
+		"$?g\t\t\tfor (int p = 0; p < $P; p++) $N_add(w[p], to, u, z, g + p * $C);\n$."
+		"\t\t\tif (j < $M) a[j] = k;\n\t\t}\n"
+		"\t\tfor (int p = 0; p < $P; p++) {\n\t\t\tmean[f + p] += $N_bias[f + p];\n"
+		"$?a\t\t\tfor (int d = 0; d < $D; d++)\n"
+		"\t\t\t\tmean[f + p] += $N_a[(f + p) * $D + d] * (x[d] - $N_middle[d]);\n$."
+		"$?g\t\t\tfor (int d = 0; d < $D; d++)\n"
+		"\t\t\t\tdmean[(f + p) * $D + d] = $?a$N_a[(f + p) * $D + d]$.$!a0$.;\n"
+		"\t\t\t$N_back(u, g + p * $C, s, dmean + (f + p) * $D);\n$."
+		"\t\t}\n$!g\t\tif (!var) continue;\n$."
+		"\t\t$?sconst $.$!sconst $.$R prior = $N_prior$?g_slopes$.(u$?g, h$.$?u, c$.);\n"
+		"$?s\t\t$R e = prior;\n\t\tl = $N_solve(l, a);\n"
+		"\t\tfor (int i = 0; i < $M; i++) e -= a[i] * a[i];\n\t\tif (e < 0) e = 0;\n$."
+		"\t\tfor (int p = 0; p < $P; p++) {\n\t\t\t$R v = $?se$.$!sprior$.;\n"
+		"$?s$?g\t\t\tfor (int j = 0; j < $M; j++) y[j] = e > 0 ? -a[j] : 0;\n$."
+		"\t\t\tfor (int i = 0; i < $M; i++) {\n"
+		"\t\t\t\tconst int n = ($?bi < $A ? $A : $.$M) - i;\n\t\t\t\t$R t = 0;\n"
+		"\t\t\t\tfor (int j = 0; j < n; j++) t += r[j] * a[i + j];\n"
+		"$?g\t\t\t\tfor (int j = 0; j < n; j++) y[i + j] += r[j] * t;\n$."
+		"\t\t\t\tv += t * t;\n\t\t\t\tr += n;\n\t\t\t}\n$?g\t\t\t$N_unsolve(l, y);\n$.$."
+		"$!s\t\t\tfor (int i = 0; i < $M; i++) {\n"
+		"$?i\t\t\t\tb[i] = 0;\n\t\t\t\tfor (int j = i; j < $M; j++) b[i] += *r++ * a[j];\n$."
+		"$!i\t\t\t\tb[i] = *r++ * a[i];\n$.\t\t\t}\n\t\t\tl = $N_solve(l, b);\n"
+		"\t\t\tfor (int i = 0; i < $M; i++) v -= b[i] * b[i];\n\t\t\tif (v < 0) v = 0;\n"
+		"$?g\t\t\t$N_unsolve(l, b);\n\t\t\tr -= $B;\n"
+		"\t\t\tfor (int i = 0; i < $M; i++) y[i] = 0;\n"
+		"\t\t\tfor (int i = 0; i < $M; i++) {\n\t\t\t\tconst $R t = v > 0 ? b[i] : 0;\n"
+		"$?i\t\t\t\tfor (int j = i; j < $M; j++) y[j] -= *r++ * t;\n$."
+		"$!i\t\t\t\ty[i] -= *r++ * t;\n$.\t\t\t}\n$.$."
+		"\t\t\tvar[f + p] = v * $N_quadrate[f + p];\n"
+		"$?g\t\t\tfor (int i = 0; i < $C; i++) g[i] = 0;\n"
+		"\t\t\tfor (int j = 0; j < $M; j++) $N_add(y[j], H + j * $G, u, beta + j * $C, g);\n"
+		"\t\t\tif ($?se$.$!sv$. > 0) $N_add(1, h, u, u, g);\n"
+		"\t\t\tfor (int d = 0; d < $D; d++) dvar[(f + p) * $D + d] = 0;\n"
+		"\t\t\t$N_back(u, g, s, dvar + (f + p) * $D);\n"
+		"\t\t\tfor (int d = 0; d < $D; d++)\n"
+		"\t\t\t\tdvar[(f + p) * $D + d] *= 2 * $N_quadrate[f + p];\n$."
+		"\t\t}\n\t}\n}\n";
+
+/*	Functions are mixtures of processes. */
+static const char gp__export_mix[] =
+		"\nstatic inline void $N_predict$?g_gradient$.(\n"
+		"\t\tconst $R *x, $R *mean, $R *var$?g, $R *dmean, $R *dvar$.)\n{\n"
+		"\tconst $R *c = $N_mixing;\n\t$R m[$Q], v[$Q] = {0}$?g, dm[$Q * $D], dv[$Q * $D]$.;\n"
+		"\t$N_latent$?g_gradient$.(x, m, $!gvar ? v : 0$.$?gv, dm, dv$.);\n"
+		"\tfor (int f = 0; f < $F; f++, c++) {\n\t\t$R a = 0, b = 0;\n"
+		"$?g\t\tfor (int d = f * $D; d < (f + 1) * $D; d++) dmean[d] = dvar[d] = 0;\n$."
+		"\t\tfor (int p = 0; p < $Q; p++, c++) {\n\t\t\ta += *c * m[p];\n\t\t\tb += *c * *c * v[p];\n"
+		"$?g\t\t\tfor (int d = 0; d < $D; d++) {\n\t\t\t\tdmean[f * $D + d] += *c * dm[p * $D + d];\n"
+		"\t\t\t\tdvar[f * $D + d] += *c * *c * dv[p * $D + d];\n\t\t\t}\n$.\t\t}\n"
+		"\t\tmean[f] = a + *c;\n\t\tif (var) var[f] = b;\n\t}\n}\n";
+
+static const char gp__export_test[] =
+		"\n/* The largest error at $X reference rows: of means in the prior's standard deviations, of\n"
+		"   variances in its variance, of gradients in these by units of the inputs. */\n"
+		"static inline $R $N_self_test(void)\n{\n"
+		"\t$R worst = 0, m[$F], v[$F], dm[$F * $D], dv[$F * $D];\n"
+		"\tfor (int i = 1; i <= $X; i++) {\n"
+		"\t\tconst $R *unit = $N_rows + $D, *row = $N_rows + i * $W;\n"
+		"\t\t$N_predict_gradient(row, m, v, dm, dv);\n\t\trow += $D;\n"
+		"\t\tfor (int k = 0; k < $F * (2 + 2 * $D); k++) {\n"
+		"\t\t\tconst $R got = k < $F ? m[k] : k < 2 * $F ? v[k - $F]\n"
+		"\t\t\t\t\t: k < $F * (2 + $D) ? dm[k - 2 * $F] : dv[k - $F * (2 + $D)];\n"
+		"\t\t\tconst $R off = (got - row[k]) * unit[k], size = off < 0 ? -off : off;\n"
+		"\t\t\tif (size > worst || size != size) worst = size;\n\t\t}\n\t}\n\treturn worst;\n}\n";
+
+/* --- moments of y --- */
+
+#define GP__EXPORT_PHI "$1 * $[erfc](-m[i] / $[sqrt](2 * (1 + v[i])))"
+
+static const char gp__export_noise[] = "\t\tmean[i] = m[i];\n\t\tvar[i] = v[i] + $N_noise[i];\n";
+static const char gp__export_rates[] =
+		"\t\tconst $R t = $[exp]($0 * m[i] + 0.5~ * v[i]);\n\t\tmean[i] = $1 * t;\n"
+		"\t\tvar[i] = $2 * t + t * t * ($3 * $[expm1](v[i]) + $4);\n";
+
+/*	Moments of y from those of f, m and v. each: the text is that of target i. chance: mean is a
+	probability, which has the variance. rule: $N_rule holds nodes and weights by turns. */
+static const struct {
+	int each, chance, rule;
+	const char *text;
+} gp__export_ys[] = {
+		/* in the order of odvgp_likelihood: each, chance, rule, text */
+		{1, 0, 0, gp__export_noise},
+		{1, 1, 0, "\t\tmean[i] = $0 + " GP__EXPORT_PHI ";\n"},
+		{1, 1, 1,
+				"\t\tconst $R sd = $[sqrt](v[i]);\n\t\tmean[i] = 0;\n"
+				"\t\tfor (int h = 0; h < $H; h++)\n\t\t\tmean[i] += $N_rule[2 * h + 1] /\n"
+				"\t\t\t\t\t(1 + $[exp](-m[i] - sd * $N_rule[2 * h]));\n"},
+		{1, 0, 0, gp__export_noise},
+		{1, 0, 0, gp__export_noise},
+		{1, 0, 0, gp__export_rates},
+		{1, 0, 0, gp__export_rates},
+		{1, 0, 0, gp__export_rates},
+		{1, 0, 0, gp__export_rates},
+		{1, 0, 1,
+				"\t\tconst $R sd = $[sqrt](v[i]);\n\t\t$R q = 0;\n"
+				"\t\tmean[i] = " GP__EXPORT_PHI ";\n"
+				"\t\tfor (int h = 0; h < $H; h++) {\n\t\t\tconst $R p = $1 * $[erfc](-$5 *\n"
+				"\t\t\t\t\t(m[i] + sd * $N_rule[2 * h]));\n"
+				"\t\t\tq += $N_rule[2 * h + 1] * p * p;\n\t\t}\n"
+				"\t\tvar[i] = $6 * (mean[i] - q) + q - mean[i] * mean[i];\n"},
+		{0, 1, 0,
+				"\tconst $R sd = $[sqrt](2 * (1 + v[0]));\n\t$R low = 0;\n"
+				"\tfor (int i = 0; i < $Y; i++) {\n\t\tconst $R high = i + 1 < $Y ?\n"
+				"\t\t\t\t$1 * $[erfc]((m[0] - $N_cuts[i]) / sd) : 1;\n"
+				"\t\tmean[i] = high - low;\n\t\tlow = high;\n\t}\n"},
+		{0, 1, 1,
+				"\tfor (int i = 0; i < $F; i++) v[i] = $[sqrt](v[i] > 1e-10~ ? v[i] : 1e-10~);\n"
+				"\tfor (int i = 0; i < $F; i++) {\n\t\tmean[i] = $7;\n"
+				"\t\tfor (int h = 0; h < $H; h++) {\n"
+				"\t\t\tconst $R f = m[i] + v[i] * $N_rule[2 * h];\n"
+				"\t\t\t$R p = $8 * $N_rule[2 * h + 1];\n"
+				"\t\t\tfor (int k = 0; k < $F; k++)\n\t\t\t\tif (k != i)\n"
+				"\t\t\t\t\tp *= $0 + $1 * $[erfc]($5 * (m[k] - f) / v[k]);\n"
+				"\t\t\tmean[i] += p;\n\t\t}\n\t}\n"},
+		{0, 1, 1,
+				"\t$R L[$F], below[$F], p[$F], rest = v[0];\n"
+				"\tint nodes = 1;\n\tfor (int i = 1; i < $F; i++, nodes *= $H) {\n"
+				"\t\tconst $R own = v[i] > 1e-10~ ? v[i] : 1e-10~;\n"
+				"\t\tL[i] = $[sqrt](own + rest);\n\t\tbelow[i] = rest / L[i];\n"
+				"\t\trest *= own / (own + rest);\n\t}\n"
+				"\tfor (int i = 0; i < $F; i++) mean[i] = 0;\n"
+				"\tfor (int h = 0; h < nodes; h++) {\n"
+				"\t\t$R weight = 1, shared = 0, top = 0, sum = 0;\n\t\tp[0] = 0;\n"
+				"\t\tfor (int i = 1, q = h; i < $F; i++, q /= $H) {\n"
+				"\t\t\tconst $R t = $N_rule[q % $H * 2];\n"
+				"\t\t\tweight *= $N_rule[q % $H * 2 + 1];\n"
+				"\t\t\tp[i] = m[i] - m[0] + L[i] * t + shared;\n\t\t\tshared += below[i] * t;\n"
+				"\t\t\tif (p[i] > top) top = p[i];\n\t\t}\n"
+				"\t\tfor (int i = 0; i < $F; i++) sum += p[i] = $[exp](p[i] - top);\n"
+				"\t\tfor (int i = 0; i < $F; i++) mean[i] += weight * p[i] / sum;\n\t}\n"},
+		{1, 0, 0,
+				"\t\tmean[i] = m[i];\n"
+				"\t\tvar[i] = v[i] + $[exp](m[$T + i] + 0.5~ * v[$T + i]);\n"},
+};
+
+/*	The numbers of these texts, as gp__exp_moments and others have them; the tables. */
+static void gp__export_y_numbers(gp__export *e)
+{
+	const gp__predictor *p = e->p;
+	const gp__view *v = &e->t->v;
+	const gp__likelihood *lik = gp__export_lik(e);
+	int whole = lik->whole, own = lik->params;
+	double *x = e->number, par = own ? (double)v->lik_params[0] : 1, c = whole ? 1 : par;
+	if (gp__export_ys[p->likelihood].text == gp__export_rates) {
+		x[0] = whole || own ? 1 : -1;
+		x[1] = c;
+		x[2] = whole;
+		x[4] = !whole ? c : own ? 1 / par : 0;
+		x[3] = x[4] + c * c;
+		return;
+	}
+	x[0] = lik->flags & GP__LIK_LINK ? (double)v->rule[0] : 0;
+	x[1] = 0.5 - x[0];
+	x[5] = gp__sqrt_half;
+	x[6] = 1 / (1 + par);
+	x[7] = p->F > 1 ? par / (double)(p->F - 1) : 0;
+	x[8] = 1 - par - x[7];
+	if (gp__export_ys[p->likelihood].text == gp__export_noise) {
+		gp__export_table(e, "noise");
+		GP__FOR(t, p->T) {
+			double scale = (double)gp__predict_scale(e->t, t), s = par, df = 0;
+			if (lik->flags & GP__LIK_GAUSSIAN) s = (double)v->lik_params[p->lik_params > 1 ? t : 0];
+			else if (own > 1) df = (double)v->lik_params[1], s *= s * df / (df - 2);
+			else s *= 2 * s;
+			gp__export_number(e, s * scale * scale);
+		}
+		gp__export_end(e);
+	}
+	if (p->likelihood == ODVGP_LIKELIHOOD_ORDINAL) {
+		double cut = (double)v->lik_params[p->classes - 2];
+		gp__export_table(e, "cuts");
+		GP__FOR(k, p->classes - 1) {
+			gp__export_number(e, cut);
+			cut += k < p->classes - 2 ? (double)v->lik_params[k] : 0;
+		}
+		gp__export_end(e);
+	}
+}
+
+static void gp__export_y(gp__export *e)
+{
+	odvgp_real t[GP__EXPORT_NODES], w[GP__EXPORT_NODES];
+	int lik = e->p->likelihood;
+	gp__export_y_numbers(e);
+	if (gp__export_ys[lik].rule) {
+		gp__gauss_hermite(GP__EXPORT_NODES, t, w);
+		gp__export_table(e, "rule");
+		GP__FOR(h, GP__EXPORT_NODES) {
+			gp__export_number(e, (double)t[h]);
+			gp__export_number(e, (double)w[h]);
+		}
+		gp__export_end(e);
+	}
+	gp__export_put(e, "\n/* Mean and variance of y, $Y numbers each. */\n"
+					  "static inline void $N_predict_y(const $R *x, $R *mean, $R *var)\n{\n"
+					  "\t$R m[$F], v[$F];\n\t$N_predict(x, m, v);\n");
+	if (gp__export_ys[lik].each) gp__export_put(e, "\tfor (int i = 0; i < $T; i++) {\n");
+	gp__export_put(e, gp__export_ys[lik].text);
+	if (gp__export_ys[lik].each) gp__export_put(e, "\t}\n");
+	if (gp__export_ys[lik].chance)
+		gp__export_put(e, "\tfor (int i = 0; i < $Y; i++) var[i] = mean[i] * (1 - mean[i]);\n");
+	gp__export_put(e, "}\n");
+}
+
+/* --- without libm --- */
+
+#define GP__EXPORT_BITS "\tunion {\n\t\t$R x;\n\t\t$?dunsigned long long$.$!dunsigned$. i;\n\t} b;\n"
+
+/*	In the order of gp__export_libm: each uses what stands above it. */
+static const char *const gp__export_own[] = {
+		"$R $N_exp($R x)\n{\n" GP__EXPORT_BITS
+		"\tif (!(x > $?d-708$.$!d-87$.)) return x != x ? x : 0;\n"
+		"\tif (x > $?d709$.$!d88$.) x = $?d709$.$!d88$.;\n"
+		"\tconst int n = (int)(x * $2 + (x < 0 ? -0.5~ : 0.5~));\n"
+		"\tconst $R y = x - ($R)n * $0 - ($R)n * $1;\n\tb.x = $&0;\n"
+		"\tb.i += ($?dunsigned long long$.$!dunsigned$.)n << $?d52$.$!d23$.;\n\treturn b.x;\n}\n",
+		"$R $N_sqrt($R x)\n{\n" GP__EXPORT_BITS "\t$R y;\n\tif (!(x > 0)) return x;\n\tb.x = x;\n"
+		"\tb.i = $?d0x5fe6eb50c7b537a9$.$!d0x5f3759df$. - (b.i >> 1);\n\ty = b.x;\n"
+		"\tfor (int i = 0; i < 5; i++) y *= 1.5~ - 0.5~ * x * y * y;\n"
+		"\tb.x = x * y;\n\treturn b.x + 0.5~ * y * (x - b.x * b.x);\n}\n",
+		"$R $N_log($R x)\n{\n" GP__EXPORT_BITS "\tb.x = x;\n"
+		"\tint n = (int)(b.i >> $?d52) - 1023$.$!d23) - 127$.;\n"
+		"\tb.i = $?d(b.i & 0xfffffffffffff) | 0x3ff0000000000000$.$!d(b.i & 0x7fffff) | "
+		"0x3f800000$.;\n"
+		"\tif (b.x > $3) b.x *= 0.5~, n++;\n\tconst $R t = (b.x - 1) / (b.x + 1), y = t * t;\n"
+		"\treturn ($R)n * $0 + (($R)n * $1 + 2 * t * ($&1));\n}\n",
+		/* of x + n pi / 2 */
+		"$R $N_turn($R x, int n)\n{\n\tconst int k = (int)(x * $6 + (x < 0 ? -0.5~ : 0.5~));\n"
+		"\tconst $R t = x - ($R)k * $4 - ($R)k * $5, y = t * t;\n"
+		"\tconst $R s = (n + k) & 1 ? $&2 : t * ($&3);\n\treturn (n + k) & 2 ? -s : s;\n}\n"
+		"static inline $R $N_sin($R x)\n{\n\treturn $N_turn(x, 0);\n}\n",
+		"$R $N_cos($R x)\n{\n\treturn $N_turn(x, 1);\n}\n",
+		"$R $N_log1p($R x)\n{\n\tconst $R u = 1 + x;\n"
+		"\treturn u > 1 ? $[log](u) * (x / (u - 1)) : x;\n}\n",
+		"$R $N_expm1($R x)\n{\n\tconst $R u = $[exp](x);\n"
+		"\treturn x > 1 ? u - 1 : u > 1 ? (u - 1) * (x / $[log](u)) : x;\n}\n",
+		/* erf by a series of one sign, or a continued fraction */
+		"$R $N_erfc($R x)\n{\n\tconst $R a = x < 0 ? -x : x, e = $7 * $[exp](-a * a);\n"
+		"\t$R s = 0;\n\tif (a > 2.5~) {\n\t\tfor (int i = 60; i > 0; i--) s = 0.5~ * ($R)i / (a + s);\n"
+		"\t\ts = e / (a + s);\n\t\treturn x < 0 ? 2 - s : s;\n\t}\n"
+		"\tfor (int i = 60; i > 0; i--) s = 2 * a * a / (2 * ($R)i + 1) * (1 + s);\n"
+		"\ts = 2 * a * e * (1 + s);\n\treturn x < 0 ? 1 + s : 1 - s;\n}\n"};
+
+static void gp__export_own_libm(gp__export *e)
+{
+	/* ln 2 and pi / 2 in two parts, of which n times the first is exact; 1 / ln 2, sqrt 2, 2 / pi,
+	   1 / sqrt pi */
+	const double numbers[] = {e->wide ? 6.93147180369123816490e-01 : 0.693359375,
+			e->wide ? 1.90821492927058770002e-10 : -2.12194440054690583e-4, 1.44269504088896340736,
+			1.41421356237309504880, e->wide ? 1.57079632673412561417 : 1.5703125,
+			e->wide ? 6.07710050650619224932e-11 : 4.83826794896619231322e-4,
+			0.63661977236758134308, 0.56418958354775628695};
+	memcpy(e->number, numbers, sizeof numbers);
+	if (e->called & 1u << 4) e->called |= 1u << 3; /* cos is next to sin */
+	for (int i = (int)GP__COUNT(gp__export_own); i-- > 0 && e->o->no_libm;) {
+		int k = e->writes ? (int)GP__COUNT(gp__export_own) - 1 - i : i;
+		if (!(e->called >> k & 1)) continue;
+		gp__export_put(e, "\nstatic inline ");
+		gp__export_put(e, gp__export_own[k]);
+	}
+}
+
+/* --- reference rows --- */
+
+typedef struct {
+	odvgp_real *x, *all; /* [D]; [F (2 + 2 D)] as odvgp_predict_gradient has them for one row */
+	odvgp_real *prior;   /* [F] the largest variances of the prior */
+	void *scratch;
+	size_t bytes; /* of scratch */
+} gp__export_reference;
+
+/*	Row i: the caller's, or between two inducing points. */
+static void gp__export_row(gp__export *e, ptrdiff_t i, odvgp_real *x)
+{
+	const odvgp_export_options *o = e->o;
+	const gp__view *v = &e->t->v;
+	ptrdiff_t D = e->p->D, M = e->p->M, j = i * M / GP__EXPORT_ROWS;
+	GP__FOR(d, D)
+		x[d] = o->X ? o->X[i * o->rows / GP__EXPORT_ROWS * D + d]
+					: v->x_mean[d] + v->x_scale[d] * v->beta_centre[d];
+	gp__predict_points(e->t, v->beta, M, v->beta_centre);
+	GP__EACH_GROUP(g, e->k)
+		for (ptrdiff_t c = 0; c < (ptrdiff_t)gp__group_kernel(e->k, g)->ndims && !o->X; c++) {
+			gp__export_column column = gp__export_column_of(e, g, c);
+			x[column.column] = (odvgp_real)(column.shift + 0.7 * gp__export_place(e, g, c, j) +
+											0.3 * gp__export_place(e, g, c, (j + 1) % M));
+		}
+	GP__FOR(d, D) x[d] = (odvgp_real)gp__export_round(e, (double)x[d]);
+}
+
+static odvgp_status gp__export_row_moments(
+		const odvgp_server *s, const gp__export_reference *r, odvgp_info *info)
+{
+	ptrdiff_t F = s->F, D = s->D;
+	odvgp_gradient to = {r->all, r->all + F, r->all + 2 * F, r->all + F * (2 + D), NULL, NULL};
+	return odvgp_predict_gradient(s, r->x, 1, &to, r->scratch, r->bytes, info);
+}
+
+/*	Raises the prior's variances to those at x. */
+static void gp__export_priors(gp__export *e, const gp__export_reference *r)
+{
+	const gp__predictor *p = e->p;
+	gp__predict_inputs(e->t, r->x, 1);
+	GP__FOR(f, p->F) {
+		odvgp_real sum = 0, scale = gp__predict_scale(e->t, f);
+		GP__FOR(q, p->P) {
+			if (!p->mixed && q != f) continue;
+			gp__predict_unit(e->t, p->units > 1 ? q : 0);
+			odvgp_real w = scale * (p->mixed ? e->t->v.mixing[f * p->P + q] : 1);
+			sum += w * w * gp__predict_prior(e->t, 0);
+		}
+		r->prior[f] = GP__MAX(r->prior[f], sum);
+	}
+	gp__predict_unit(e->t, 0);
+}
+
+/*	The largest of column d's rates: one by its shortest lengthscale. */
+static double gp__export_rate(const gp__export *e, ptrdiff_t d)
+{
+	double most = 1 / (double)e->t->v.x_scale[d];
+	GP__EACH_GROUP(g, e->k)
+		GP__FOR(i, (ptrdiff_t)gp__group_kernel(e->k, g)->ndims) {
+			gp__export_column c = gp__export_column_of(e, g, i);
+			uint32_t l = e->k->group_base[g];
+			double root = gp__export_scaled(e, l) ? 1 : sqrt(gp__export_factor(e, l));
+			if (c.column == d) most = GP__MAX(most, root * c.rate);
+		}
+	return most;
+}
+
+static odvgp_status gp__export_reference_rows(
+		gp__export *e, const odvgp_server *s, const gp__export_reference *r, odvgp_info *info)
+{
+	ptrdiff_t F = s->F, D = s->D;
+	gp__zero(r->prior, F);
+	GP__FOR(i, GP__EXPORT_ROWS) {
+		gp__export_row(e, i, r->x);
+		gp__export_priors(e, r);
+	}
+	gp__export_table(e, "rows");
+	GP__FOR(d, D) gp__export_number(e, 0);
+	GP__FOR(k, F * (2 + 2 * D)) {
+		int is_var = (k >= F && k < 2 * F) || k >= F * (2 + D);
+		ptrdiff_t f = k < 2 * F ? k % F : (k - 2 * F) / D % F;
+		double v = (double)r->prior[f], unit = 1 / (is_var ? v : sqrt(v));
+		if (k >= 2 * F) unit /= gp__export_rate(e, (k - 2 * F) % D);
+		gp__export_number(e, unit);
+	}
+	GP__FOR(i, GP__EXPORT_ROWS) {
+		gp__export_row(e, i, r->x);
+		odvgp_status status = gp__export_row_moments(s, r, info);
+		if (status) return status;
+		GP__FOR(d, D) gp__export_number(e, (double)r->x[d]);
+		GP__FOR(k, F * (2 + 2 * D)) gp__export_number(e, (double)r->all[k]);
+	}
+	gp__export_end(e);
+	return ODVGP_OK;
+}
+
+/*	Code of a Cortex-M4F and its instructions, from counts of those that gcc -Os makes. */
+static void gp__export_estimate(gp__export *e)
+{
+	const gp__predictor *p = e->p;
+	double M = p->M, Z = M + p->M_gamma, P = p->P, C = (double)e->columns, D = p->D, point = 0,
+		   G = (double)gp__export_size(e, 'G'), U = p->units, triangle = 0.5 * M * (M + 1),
+		   roots = (double)gp__export_size(e, 'B');
+	odvgp_export_costs *c = &e->costs;
+	GP__EACH_BASE(l, e->k)
+		point += 8 + (e->k->base[l].group == GP__NO_GROUP ? 0 : 45);
+	c->text_bytes = e->bytes;
+	c->mean = U * (40 + 12 * C + Z * (14 + 7 * C + point + 6 * P / U)) + 10 * P;
+	c->moments = c->mean + (p->factor == GP__FACTOR_OF_S ? U : P) * (5.5 * triangle + 14 * M) +
+				 P * (5.5 * roots + 14 * M);
+	c->gradient = c->moments + U * Z * (10 * G + P / U * (10 + 8 * C)) +
+				  P * (12 * triangle + M * (24 + 8 * C) + 12 * D);
+	c->stack = (size_t)((C + M) * (e->wide ? 8 : 4)) + 120;
+	c->flash += 450 + 60 * p->base_kernels;
+}
+
+/* --- odvgp_export --- */
+
+static void gp__export_comment(gp__export *e)
+{
+	char kernel[400];
+	gp__text text = {kernel, sizeof kernel, 0};
+	gp__put_kernel(&text, e->k, e->t->v.hyp, e->k->nnode - 1, 0);
+	gp__export_put(e, "/* $N.h, written by odvgp: mean and variance of a sparse Gaussian process.\n"
+					  "   inputs $D, functions $F, inducing points $Z, kernel ");
+	gp__export_text(e, kernel);
+	gp__export_put(e, "\n   x [$D], mean [$F], var [$F] or NULL, dmean and dvar [$F * $D], in the "
+					  "units of the data.\n");
+	if (e->o->about) gp__export_text(e, e->o->about);
+	gp__export_put(e, " */\n#ifndef $N_H_INCLUDED\n#define $N_H_INCLUDED\n\n");
+	if (!e->o->no_libm) gp__export_put(e, "#include <math.h>\n\n");
+	if (e->o->constants) gp__export_text(e, e->o->constants);
+}
+
+static void gp__export_functions(gp__export *e)
+{
+	static const char *const sums[] = {
+			"\nstatic inline void $N_add($R w, const $R *h, const $R *u, const $R *z, $R *g)\n{\n"
+			"\t(void)w, (void)h, (void)u, (void)z, (void)g;\n",
+			"\nstatic inline void $N_back(const $R *u, const $R *g, const $R *s, $R *dx)\n{\n"
+			"\t(void)u, (void)g, (void)s, (void)dx;\n"};
+	gp__export_columns(e,
+			"\nstatic inline void $N_inputs(const $R *x, $R *u, const $R *s)\n{\n"
+			"\t(void)x, (void)u, (void)s;\n",
+			gp__export_inputs);
+	gp__export_put(e, gp__export_solve);
+	for (e->gradient = 0; e->gradient < 2; e->gradient++) {
+		if (e->gradient) {
+			gp__export_columns(e, sums[0], gp__export_adds);
+			gp__export_columns(e, sums[1], gp__export_backs);
+			gp__export_put(e, gp__export_unsolve);
+		}
+		gp__export_kernel(e, 0);
+		gp__export_kernel(e, 1);
+		gp__export_put(e, gp__export_predict);
+		if (e->p->mixed) gp__export_put(e, gp__export_mix);
+	}
+	e->gradient = 0;
+}
+
+static odvgp_status gp__export_all(
+		gp__export *e, const odvgp_server *s, const gp__export_reference *r, odvgp_info *info)
+{
+	e->used = e->bytes = e->costs.flash = 0;
+	if (e->writes) gp__export_comment(e);
+	if (e->writes) gp__export_own_libm(e);
+	gp__export_tables(e);
+	gp__export_functions(e);
+	gp__export_y(e);
+	size_t flash = e->costs.flash;
+	odvgp_status status = gp__export_reference_rows(e, s, r, info);
+	e->costs.flash = flash;
+	gp__export_put(e, gp__export_test);
+	gp__export_text(e, "\n#endif\n");
+	if (!e->writes) gp__export_own_libm(e);
+	if (!e->writes) gp__export_comment(e);
+	gp__export_flush(e);
+	if (!status && e->failed)
+		return gp__refuse(info, ODVGP_E_STOPPED, "write", "it asked to stop");
+	return status;
+}
+
+static int gp__is_identifier(const char *name)
+{
+	size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
+	return n > 0 && n <= 40 && !name[n] && !(*name >= '0' && *name <= '9');
+}
+
+static odvgp_status gp__export_check(
+		const odvgp_server *s, const odvgp_export_options *o, odvgp_info *info)
+{
+	const gp__predictor *p = gp__served(s);
+	if (!p) return gp__not_served(info);
+	odvgp_status status = gp__gradient_check(s, info);
+	if (status) return status;
+	if (p->likelihood == ODVGP_LIKELIHOOD_SOFTMAX && p->F > GP__TENSOR_CLASSES)
+		return gp__unsupported(info, "server", "SOFTMAX is exported for at most four classes");
+	if (!o || !o->name) return gp__is_null(info, o ? "options.name" : "options");
+	if (!gp__is_identifier(o->name))
+		return gp__refuse(
+				info, ODVGP_E_ARG, "options.name", "must be a name in C of at most 40 characters");
+	if (o->real != 0 && o->real != 4 && o->real != 8)
+		return gp__refuse(info, ODVGP_E_ARG, "options.real", "must be 4 or 8 bytes, or 0");
+	if (o->about && strstr(o->about, "*/"))
+		return gp__refuse(info, ODVGP_E_ARG, "options.about", "must not end a comment");
+	if (o->X && (o->rows < 1 || !gp__finite(o->X, o->rows * p->D)))
+		return gp__refuse(info, ODVGP_E_ARG, "options.X", "must have rows, of finite numbers");
+	return ODVGP_OK;
+}
+
+static size_t gp__export_layout(
+		gp__arena *a, const odvgp_server *s, gp__export **e, gp__export_reference *r)
+{
+	*e = GP__TAKE(a, gp__export, 1);
+	r->x = gp__take(a, 1, s->D);
+	r->all = gp__take(a, s->F, 2 + 2 * s->D);
+	r->prior = gp__take(a, 1, s->F);
+	r->bytes = gp__gradient_size(s, 1);
+	r->scratch = GP__TAKE(a, char, r->bytes);
+	size_t own = gp__predict_size(s, 1, 0);
+	return own && r->bytes && !a->bad ? a->used + 64 + own : 0;
+}
+
+ODVGP_API size_t odvgp_export_scratch(const odvgp_server *s, odvgp_info *info)
+{
+	gp__arena a = gp__measuring();
+	gp__export *e;
+	gp__export_reference r;
+	if (!gp__served(s)) return gp__no_size(gp__not_served(info));
+	if (gp__gradient_check(s, info)) return 0;
+	size_t bytes = gp__export_layout(&a, s, &e, &r);
+	return bytes ? bytes + 64 : gp__too_large(info, "server");
+}
+
+ODVGP_API odvgp_status odvgp_export(const odvgp_server *s, const odvgp_export_options *o,
+		odvgp_export_costs *costs, void *scratch, size_t scratch_bytes, odvgp_info *info)
+{
+	odvgp_status status = gp__export_check(s, o, info);
+	gp__arena a, rest;
+	gp__export *e;
+	gp__export_reference r;
+	if (status) return status;
+	if (!scratch) return gp__is_null(info, "scratch");
+	if (scratch_bytes < odvgp_export_scratch(s, info)) return gp__scratch_small(info);
+	a = gp__scratch_arena(scratch, scratch_bytes);
+	gp__export_layout(&a, s, &e, &r);
+	gp__arena_init(&rest, a.base + a.used, a.size - a.used);
+	memset(e, 0, sizeof *e);
+	e->p = gp__layer_of(s);
+	e->o = o;
+	e->wide = (o->real ? o->real : (int)sizeof(odvgp_real)) == 8;
+	e->write = o->write;
+	e->user = o->user;
+	e->t = gp__predict_begin(s, 1, 0, rest);
+	ODVGP_ASSERT(e->t);
+	e->k = e->t->kernel;
+	e->columns = GP__MAX(1, gp__points_columns(e->k));
+	if ((status = gp__export_all(e, s, &r, info))) return status;
+	gp__export_estimate(e);
+	if (costs) *costs = e->costs;
+	e->writes = 1;
+	return o->write ? gp__export_all(e, s, &r, info) : ODVGP_OK;
+}
 
 /* ---- >>model   types of training: slots, nodes, units, state
 
@@ -21089,6 +22378,10 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 #undef odvgp_columns
 #undef odvgp_draws
 #undef odvgp_gradient
+#undef odvgp_export_options
+#undef odvgp_export_costs
+#undef odvgp_export_scratch
+#undef odvgp_export
 #undef odvgp_pool
 #undef odvgp_blas
 #undef odvgp_config_defaults
