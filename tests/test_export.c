@@ -170,11 +170,13 @@ static void write_case(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n, 
 	free(scratch);
 }
 
-/*  In both precisions, with and without libm. */
+/*  In both precisions: with libm in one, without it in the other; every other time the other way. */
 static void write_cases(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n, const double *unit,
 		const char *what)
 {
-	for (int k = 0; k < 4; k++) write_case(s, X, n, unit, k & 1 ? 4 : 8, k >> 1, what);
+	int other = cases / 2 % 2;
+	write_case(s, X, n, unit, 8, other, what);
+	write_case(s, X, n, unit, 4, !other, what);
 }
 
 static const double one[] = {1, 1, 1, 1};
@@ -202,13 +204,13 @@ TEST(every_member_and_factor)
 
 TEST(every_kernel)
 {
-	static const char *const kernels[] = {"rbf", "rbf(ard)", "matern12", "matern32", "matern52(ard)",
+	static const char *const kernels[] = {"rbf", "rbf(ard)", "rq", "periodic(ard)", "matern12", "matern32", "matern52(ard)",
 			"rq(ard)", "periodic", "linear", "linear(ard) * rbf", "polynomial(degree=3) + rbf",
 			"polynomial(degree=1)", "constant * rbf + white", "constant + white",
 			"(rbf(dims=0) + matern32(ard)) * matern52 + linear(dims=1)",
 			"periodic(ard, dims=0) * rq(dims=1) + polynomial * matern52", "rbf(dims=1+0) * matern12"};
 	for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
-		odvgp_config c = random_config(30, 2, 1, 12, 24);
+		odvgp_config c = random_config(30, 2, 1, 6, 9);
 		fixture a;
 		memset(&a, 0, sizeof a);
 		test_seed = 720 + (uint64_t)k;
