@@ -1633,7 +1633,8 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *server, const odvgp_real
 		NAME_predict_gradient(x, mean, var, dmean, dvar)	as odvgp_predict_gradient
 		NAME_predict_y(x, mean, var)						as odvgp_predict_y; integrals without a
 															closed form take 20 nodes of a rule
-		NAME_self_test()									the largest error at ten reference rows
+		NAME_self_test()									the largest error at ten rows between
+															inducing points, in units of the prior
 	Decimals give the same bits back. The header allocates nothing and has no variables.
 		options	write gets the text in pieces and returns 0 to go on; NULL: only costs are counted
 		costs	out or NULL: for one row on a Cortex-M4F (gcc -Os); estimates but for the tables
@@ -1646,9 +1647,6 @@ typedef struct odvgp_export_options {
 	int no_libm;      /* 1: functions of libm are written, too */
 	/* NULL or text: into the first comment; C code behind it, such as constants */
 	const char *about, *constants;
-	/* [rows,D], from which ten reference rows are taken; NULL: between inducing points */
-	const odvgp_real *X;
-	ptrdiff_t rows;
 	int (*write)(void *user, const char *text, size_t bytes);
 	void *user;
 } odvgp_export_options;
@@ -10165,37 +10163,31 @@ ODVGP_API odvgp_status odvgp_file_read(
 
 /* ---- >>export   a frozen model as C code
 
-	The text is made of templates, one for each function of the written header: gp__export_put
-	explains their signs. Points of beta and gamma form one table, by rows, in units of kernels:
-	u = (x - shift) rate takes the caller's units away, for rbf also 1 / sqrt(2), for the Materns
-	sqrt(nu), unless base kernels share the distance. Shift and rate are rounded first, and the
-	points then follow them, so that rounding them costs nothing. a <- L^-1 k(Zb,x) with L by rows,
-	the reciprocal of its diagonal at the end of each; columns of q_sqrt (B_sqrt) make
-	T = q_sqrt^T a one number at a time.
+	Functions of the written header come from templates (gp__export_put). Points of beta and gamma
+	form one table, by rows, in units of the kernel: u = (x - shift) rate undoes the scales, and has
+	1 / sqrt(2) of rbf or sqrt(nu) of a Matern in it unless base kernels share the distance. Shift
+	and rate are rounded first and the points follow them. a <- L^-1 k(Zb,x) reads rows of L with
+	the reciprocal of the diagonal at their ends; T = q_sqrt^T a comes by columns, a number at a
+	time, so that nothing of it is stored. Units of independent outputs follow one another in each
+	table, and pointers run on.
 
-	The writer runs twice. The first run only counts, and notes which functions of libm are called:
-	without libm, these are written, too.
+	The writer runs twice: the first run counts, and notes which functions of libm are called.
 
 	To add a base kernel: a row in gp__export_kernels. A likelihood: a row in gp__export_ys. */
 
-#define GP__EXPORT_ROWS  10
-#define GP__EXPORT_NODES 20 /* of a rule of integration */
-
-enum { GP__EXPORT_CONSTANTS = 3, GP__EXPORT_NUMBERS = 10 };
+enum { GP__EXPORT_ROWS = 10, GP__EXPORT_NODES = 20, GP__EXPORT_NUMBERS = 9 };
 
 typedef struct {
 	const gp__predictor *p;
-	const odvgp_export_options *o;
 	const gp__kernel *k;
+	const odvgp_export_options *o;
 	gp__prediction *t; /* its view is that of the current unit */
-	int wide, gradient, several, skip, failed, writes;
-	uint32_t l, called; /* base kernel of $v, $c, $a and @; calls of libm, by bits */
-	int (*write)(void *user, const char *text, size_t bytes);
-	void *user;
-	ptrdiff_t columns, at;            /* of a point; numbers of the current table */
-	double number[GP__EXPORT_NUMBERS]; /* $0 ... $9 */
-	ptrdiff_t whole[GP__EXPORT_NUMBERS]; /* %0 ... %9 */
-	size_t used, bytes;
+	int wide, gradient, writes, failed;
+	int skip, depth, parentheses, fresh; /* of gp__export_put; fresh: at the start of a line */
+	uint32_t called;                     /* functions of libm, by bits */
+	ptrdiff_t whole[6], columns, at;     /* columns: of a point; at: of the table */
+	double number[GP__EXPORT_NUMBERS];
+	size_t used;
 	odvgp_export_costs costs;
 	char buffer[512];
 } gp__export;
@@ -10204,20 +10196,17 @@ typedef struct {
 
 static void gp__export_flush(gp__export *e)
 {
-	if (e->writes && !e->failed && e->used) e->failed = e->write(e->user, e->buffer, e->used) != 0;
-	e->bytes += e->used;
+	if (e->writes && !e->failed) e->failed = e->o->write(e->o->user, e->buffer, e->used) != 0;
+	e->costs.text_bytes += e->used;
 	e->used = 0;
-}
-
-static void gp__export_char(gp__export *e, char c)
-{
-	if (e->used == sizeof e->buffer) gp__export_flush(e);
-	e->buffer[e->used++] = c;
 }
 
 static void gp__export_text(gp__export *e, const char *s)
 {
-	while (*s) gp__export_char(e, *s++);
+	for (; *s; s++) {
+		if (e->used == sizeof e->buffer) gp__export_flush(e);
+		e->buffer[e->used++] = *s;
+	}
 }
 
 static void gp__export_int(gp__export *e, ptrdiff_t v)
@@ -10234,21 +10223,19 @@ static double gp__export_round(const gp__export *e, double x)
 	return e->wide ? x : (double)(float)x;
 }
 
-/*	The decimals that give the same bits back: 17 or 9 digits, from whole numbers in base 10^9, so
-	that they are rounded correctly. */
+/*	Decimals that give the same bits back, 17 or 9 of them, correctly rounded: |v| is a whole number
+	in base 10^9, times a power of ten. */
 static void gp__export_real(gp__export *e, double v)
 {
-	enum { WORDS = 128, BASE = 1000000000 };
-	uint32_t word[WORDS] = {0};
-	char digits[9 * WORDS + 1];
-	int exponent, n = 2, most = e->wide ? 17 : 9, count = 0, up;
+	enum { WORDS = 96, BASE = 1000000000 };
+	uint32_t word[WORDS];
+	char digits[9 * WORDS + 2], *d = digits + 1;
+	int exponent, n = 0, most = e->wide ? 17 : 9, count = 0;
 	v = gp__export_round(e, v);
-	if (v < 0) gp__export_char(e, '-');
 	uint64_t m = (uint64_t)ldexp(frexp(fabs(v), &exponent), 53);
-	exponent -= 53; /* fabs(v) = m 2^exponent */
-	for (; m && !(m & 1); m >>= 1) exponent++;
-	for (n = 0; m; m /= BASE) word[n++] = (uint32_t)(m % BASE);
-	for (int i = 0; n && i < abs(exponent); i++) {
+	for (exponent -= 53; m && !(m & 1); m >>= 1) exponent++;
+	for (; m; m /= BASE) word[n++] = (uint32_t)(m % BASE);
+	for (int i = 0; i < abs(exponent); i++) {
 		uint64_t carry = 0;
 		for (int k = 0; k < n; k++, carry /= BASE) {
 			carry += (uint64_t)word[k] * (exponent < 0 ? 5 : 2);
@@ -10256,92 +10243,59 @@ static void gp__export_real(gp__export *e, double v)
 		}
 		if (carry) word[n++] = (uint32_t)carry;
 	}
-	exponent = GP__MIN(exponent, 0); /* of ten */
 	for (int k = n; k-- > 0;)
 		for (uint32_t ten = BASE / 10; ten; ten /= 10)
-			if (count || word[k] / ten) digits[count++] = (char)('0' + word[k] / ten % 10);
-	exponent += count - 1;
-	up = count > most && digits[most] >= '5';
-	for (count = GP__MIN(count, most); up && count && ++digits[count - 1] > '9';) count--;
-	if (up && !count) { /* 99 ... 9 */
-		digits[count++] = '1';
-		exponent++;
-	}
-	while (count && digits[count - 1] == '0') count--;
-	if (!count) digits[count++] = '0', exponent = 0;
-	for (int i = 0; i < GP__MAX(count, 2); i++) {
-		if (i == 1) gp__export_char(e, '.');
-		gp__export_char(e, i < count ? digits[i] : '0');
-	}
-	if (exponent) gp__export_char(e, 'e');
+			if (count || word[k] / ten) d[count++] = (char)('0' + word[k] / ten % 10);
+	exponent = n ? GP__MIN(exponent, 0) + count - 1 : 0;
+	digits[0] = '0';
+	if (count > most && d[count = most] >= '5') {
+		while (d[count - 1] == '9') count--;
+		d[count - 1]++;
+		if (!count) count = 1, exponent++, d--;
+	} else
+		while (count && d[count - 1] == '0') count--;
+	d[GP__MAX(count, 1)] = 0;
+	if (!n) memcpy(d, "0", 2);
+	const char first[3] = {*d, '.', 0};
+	if (v < 0) gp__export_text(e, "-");
+	gp__export_text(e, first);
+	gp__export_text(e, d[1] ? d + 1 : "0");
+	if (exponent) gp__export_text(e, "e");
 	if (exponent) gp__export_int(e, exponent);
-	if (!e->wide) gp__export_char(e, 'f');
+	if (!e->wide) gp__export_text(e, "f");
 }
 
-static int gp__export_units(const gp__export *e) { return e->p->units > 1; }
-
-/*	Numbers of the current unit's base kernel l: variance, scale of the distance (1: the points are
-	scaled, $c is left out) or inner product, shape parameter. */
-static double gp__export_constant(const gp__export *e, uint32_t l, int which);
-
-/*	A constant of base kernel e->l: a literal, or of several units c[...]. */
-static void gp__export_put_constant(gp__export *e, int which)
+/*	A series in y, nested: 0 e^y, 1 atanh(sqrt y) / sqrt y, 2 cos(sqrt y), 3 sin(sqrt y) / sqrt y. */
+static void gp__export_series(gp__export *e, int kind)
 {
-	if (!gp__export_units(e)) {
-		gp__export_real(e, gp__export_constant(e, e->l, which));
-		return;
-	}
-	gp__export_text(e, "c[");
-	gp__export_int(e, GP__EXPORT_CONSTANTS * (ptrdiff_t)e->l + which);
-	gp__export_char(e, ']');
-}
-
-/*	A series in y for functions of libm, nested: 0 e^y, 1 atanh(sqrt y) / sqrt y, 2 cos(sqrt y), 3
-	sin(sqrt y) / sqrt y. */
-static void gp__export_series(gp__export *e, char kind)
-{
-	int terms = e->wide ? 13 : 7, depth = 0;
 	double c = 1;
-	for (int k = 1; k <= terms; k++, depth++) {
+	int terms = e->wide ? 13 : 7;
+	for (int k = 1; k <= terms; k++) {
 		gp__export_real(e, c);
 		gp__export_text(e, " + y * (");
-		c = kind == '0'   ? c / k
-			: kind == '1' ? 1.0 / (2 * k + 1)
-			: kind == '2' ? -c / ((2 * k - 1) * (2 * k))
-						  : -c / ((2 * k) * (2 * k + 1));
+		c = kind == 1 ? 1.0 / (2 * k + 1) : c / (kind ? -(2 * k - 1 + (kind == 3) * 2) * 2 * k : k);
 	}
 	gp__export_real(e, c);
-	while (depth--) gp__export_char(e, ')');
+	while (terms--) gp__export_text(e, ")");
 }
 
-static const gp__likelihood *gp__export_lik(const gp__export *e)
-{
-	return &gp__likelihoods[e->p->likelihood];
-}
+static const char *const gp__export_libm[] = {
+		"exp", "sqrt", "log", "sin", "cos", "log1p", "expm1", "erfc"};
 
-/*	Numbers of a unit's table of scales. */
-static ptrdiff_t gp__export_scales(const gp__export *e)
-{
-	ptrdiff_t all = 0;
-	GP__EACH_GROUP(g, e->k) {
-		const gp__base_kernel *base = gp__group_kernel(e->k, g);
-		all += (ptrdiff_t)base->ndims * (gp__geometry(base) == GP__CIRCLE ? 3 : 2);
-	}
-	return all;
-}
-
-/*	Sizes by their signs. */
-static ptrdiff_t gp__export_size(const gp__export *e, char sign)
+/*	Sizes and, if small, conditions, by their signs. */
+static ptrdiff_t gp__export_is(const gp__export *e, char sign)
 {
 	const gp__predictor *p = e->p;
+	ptrdiff_t M = p->M, scales = 0, mean = p->mean_function;
+	GP__EACH_GROUP(g, e->k)
+		scales += gp__group_dims(e->k, g) * (gp__geometry(gp__group_kernel(e->k, g)) == GP__CIRCLE ? 3 : 4) / 2;
 	switch (sign) {
 	case 'C': return e->columns;
 	case 'D': return p->D;
-	case 'M': return p->M;
+	case 'M': return M;
 	case 'A': return p->M_factor;
-	case 'Z': return (ptrdiff_t)p->M + p->M_gamma;
+	case 'Z': return M + p->M_gamma;
 	case 'G': return GP__MAX(1, (ptrdiff_t)e->k->ngroup);
-	case 'U': return p->units;
 	case 'P': return p->P / p->units;
 	case 'Q': return p->P;
 	case 'F': return p->F;
@@ -10349,112 +10303,124 @@ static ptrdiff_t gp__export_size(const gp__export *e, char sign)
 	case 'H': return GP__EXPORT_NODES;
 	case 'Y': return p->classes ? p->classes : p->T;
 	case 'X': return GP__EXPORT_ROWS;
-	case 'S': return gp__export_scales(e);
-	case 'B':
-		return p->factor == GP__DIAGONAL_OF_INVERSE ? p->M : (ptrdiff_t)p->M * (p->M + 1) / 2;
-	case 'W': return p->D + p->F * (2 + 2 * (ptrdiff_t)p->D); /* of a reference row */
-	default: return (ptrdiff_t)GP__EXPORT_CONSTANTS * p->base_kernels; /* K */
-	}
-}
-
-/*	Conditions by their signs. */
-static int gp__export_is(const gp__export *e, char sign)
-{
-	switch (sign) {
+	case 'S': return scales;
+	case 'K': return 3 * (ptrdiff_t)p->base_kernels;
+	case 'B': return p->factor == GP__DIAGONAL_OF_INVERSE ? M : M * (M + 1) / 2;
 	case 'g': return e->gradient;
 	case 'd': return e->wide;
-	case 'm': return e->p->mixed;
-	case 'u': return gp__export_units(e);
-	case 's': return e->p->factor == GP__FACTOR_OF_S;
-	case 'i': return e->p->factor == GP__FACTOR_OF_INVERSE;
-	case 'b': return e->p->M_factor < e->p->M;
-	case 'r': return e->several;
-	case 'n':
-		GP__EACH_GROUP(g, e->k)
-			if (gp__group_kernel(e->k, g)->nranges > 1) return 1;
-		return 0;
-	case 'a':
-		return gp__mean_functions[e->p->mean_function].A ||
-			   e->p->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY;
-	default: return 0;
+	case 'm': return p->mixed;
+	case 's': return p->factor == GP__FACTOR_OF_S;
+	case 'i': return p->factor == GP__FACTOR_OF_INVERSE;
+	case 'b': return p->M_factor < M;
+	default: return gp__mean_functions[mean].A || mean == ODVGP_MEAN_FUNCTION_IDENTITY; /* a */
 	}
 }
 
-static const char *const gp__export_libm[] = {
-		"exp", "sqrt", "log", "sin", "cos", "log1p", "expm1", "erfc"};
-
-/*	The name of a function of libm, or of its own one, from the template; returns its end. */
-static const char *gp__export_call(gp__export *e, const char *s)
+/*	A character of code: lines end behind ; { and }, and are indented by braces. */
+static void gp__export_code(gp__export *e, char c)
 {
-	size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyz01");
-	if (e->o->no_libm) {
-		gp__export_text(e, e->o->name);
-		gp__export_char(e, '_');
-	}
-	GP__FOR(i, GP__COUNT(gp__export_libm))
-		if (strlen(gp__export_libm[i]) == n && !strncmp(gp__export_libm[i], s, n))
-			e->called |= 1u << i;
-	for (const char *end = s + n; s < end; s++) gp__export_char(e, *s);
-	if (!e->wide && !e->o->no_libm) gp__export_char(e, 'f');
-	return s;
+	char text[2] = {c, 0};
+	if (e->fresh && c == ' ') return;
+	e->depth += (c == '{') - (c == '}');
+	e->parentheses += (c == '(') - (c == ')');
+	for (int i = e->fresh ? 0 : e->depth; i < e->depth; i++) gp__export_text(e, "\t");
+	gp__export_text(e, text);
+	e->fresh = !e->parentheses && (c == ';' || c == '{' || c == '}');
+	if (e->fresh) gp__export_text(e, c == '}' && !e->depth ? "\n\n" : "\n");
 }
 
-/*	A template. Its signs:
+/*	A template of code. Its signs:
 		~			f behind a literal of a float export
-		@			e->l
-		$R, $N		float or double; the prefix of names
-		$[...] ...	a call of libm, as in $[exp](x)
-		$v, $c, $a	numbers of base kernel e->l
+		$R, $N_		float or double; the prefix of names
+		$[exp]		a function of libm
+		$(iM		for (int i = 0; i < M; i++), M a size or a lower-case name
 		$0, %0 ...	e->number, e->whole
-		$&k			a series (gp__export_series)
+		$&0			a series
 		$?x ... $.	only if x holds (gp__export_is); $!x ... $. if not
-		$X			a size (gp__export_size) */
+		$M			a size */
 static void gp__export_put(gp__export *e, const char *s)
 {
 	for (; *s; s++) {
-		int whole = *s == '%' && s[1] >= '0' && s[1] <= '9', sign = *s == '$' ? *++s : 0,
-			is_if = sign == '?' || sign == '!';
-		if (is_if) s++;
-		if (sign == '.') e->skip -= e->skip > 0;
-		else if (e->skip || is_if)
-			e->skip += is_if && (e->skip || gp__export_is(e, *s) != (sign == '?'));
-		else if (whole) gp__export_int(e, e->whole[*++s - '0']);
-		else if (*s == '~') gp__export_text(e, e->wide ? "" : "f");
-		else if (*s == '@') gp__export_int(e, (ptrdiff_t)e->l);
-		else if (!sign) gp__export_char(e, *s);
-		else if (sign == 'R') gp__export_text(e, e->wide ? "double" : "float");
-		else if (sign == 'N') gp__export_text(e, e->o->name);
-		else if (sign == '[') s = gp__export_call(e, s + 1);
-		else if (sign == '&') gp__export_series(e, *++s);
-		else if (sign == 'v' || sign == 'c' || sign == 'a')
-			gp__export_put_constant(e, sign == 'v' ? 0 : sign == 'c' ? 1 : 2);
-		else if (sign >= '0' && sign <= '9') gp__export_real(e, e->number[sign - '0']);
-		else gp__export_int(e, gp__export_size(e, (char)sign));
+		char c = *s, sign = c == '$' ? *++s : 0, index[2] = {0, 0};
+		if (sign == '?' || sign == '!') {
+			s++;
+			e->skip += e->skip || !gp__export_is(e, *s) == (sign == '?');
+		} else if (sign == '.') e->skip -= e->skip > 0;
+		else if (e->skip) continue;
+		else if (!sign && c != '~' && (c != '%' || s[1] == ' ')) gp__export_code(e, c);
+		else {
+			for (int i = e->fresh ? 0 : e->depth; i < e->depth; i++) gp__export_text(e, "\t");
+			e->fresh = 0;
+			if (c == '~') gp__export_text(e, e->wide ? "" : "f");
+			else if (c == '%') gp__export_int(e, e->whole[*++s - '0']);
+			else if (sign == 'R') gp__export_text(e, e->wide ? "double" : "float");
+			else if (sign == 'N') gp__export_text(e, e->o->name);
+			else if (sign == '&') gp__export_series(e, *++s - '0');
+			else if (sign >= '0' && sign <= '9') gp__export_real(e, e->number[sign - '0']);
+			else if (sign == '(') {
+				index[0] = *++s;
+				gp__export_text(e, "for (int ");
+				gp__export_text(e, index);
+				gp__export_text(e, " = 0; ");
+				gp__export_text(e, index);
+				gp__export_text(e, " < ");
+				char last[2] = {*++s, 0};
+				if (*last >= 'a') gp__export_text(e, last);
+				else gp__export_int(e, gp__export_is(e, *last));
+				gp__export_text(e, "; ");
+				gp__export_text(e, index);
+				gp__export_text(e, "++)");
+			} else if (sign == '[') {
+				size_t n = strcspn(++s, "]");
+				GP__FOR(i, GP__COUNT(gp__export_libm))
+					if (strlen(gp__export_libm[i]) == n && !strncmp(gp__export_libm[i], s, n)) {
+						if (e->o->no_libm) gp__export_put(e, "$N_");
+						e->called |= 1u << i;
+						gp__export_text(e, gp__export_libm[i]);
+					}
+				if (!e->wide && !e->o->no_libm) gp__export_text(e, "f");
+				s += n;
+			} else gp__export_int(e, gp__export_is(e, sign));
+		}
 	}
 }
 
 /* --- kernels --- */
 
-/*	r^2, or for periodic the squared distance on circles, times `factor` (rq: over alpha) is t; from
-	it come the value k and its derivative in t. Inner products have v or 1 as their factor. */
+/*	r^2, or for periodic the squared distance on circles, times `factor` (rq: over alpha) is t, an
+	inner product is the variance times it; k and its derivative in t. c: variance, factor from a
+	group's number s to t, shape parameter of base kernel %0. */
 static const struct {
 	double factor;
 	const char *value, *slope;
 } gp__export_kernels[GP__BASE_KERNEL_TYPES] = {
 		/* factor, value, slope */
-		{0.5, "k@ = $v * $[exp](-t@)", "-k@"}, /* RBF */
-		{1, "r@ = $[sqrt](t@), k@ = $v * $[exp](-r@)", "r@ > 0 ? -0.5~ * k@ / r@ : 0"},
-		{3, "r@ = $[sqrt](t@), e@ = $v * $[exp](-r@), k@ = (1 + r@) * e@", "-0.5~ * e@"},
-		{5, "r@ = $[sqrt](t@), e@ = $v * $[exp](-r@), k@ = (1 + r@ + t@ / 3) * e@",
-				"(1 + r@) * e@ / -6"},
-		{0.5, "k@ = $v * $[exp](-$a * $[log1p](t@))", "-$a * k@ / (1 + t@)"}, /* RQ */
-		{0.5, "k@ = $v * $[exp](-t@)", "-k@"},                               /* PERIODIC */
-		{1, "k@ = t@", "1"},                                                 /* LINEAR */
-		{1, "r@ = t@ + $a, e@ = 1", NULL},                                   /* POLYNOMIAL */
-		{0, "k@ = $v", NULL}, {0, "k@ = 0", NULL},                           /* CONSTANT, WHITE */
+		{0.5, "k%0 = c[%1] * $[exp](-t%0)", "-k%0"},
+		{1, "r%0 = $[sqrt](t%0), k%0 = c[%1] * $[exp](-r%0)", "r%0 > 0 ? -0.5~ * k%0 / r%0 : 0"},
+		{3, "r%0 = $[sqrt](t%0), e%0 = c[%1] * $[exp](-r%0), k%0 = (1 + r%0) * e%0",
+				"-0.5~ * e%0"},
+		{5,
+				"r%0 = $[sqrt](t%0), e%0 = c[%1] * $[exp](-r%0), k%0 = (1 + r%0 + t%0 / 3) * e%0",
+				"(1 + r%0) * e%0 / -6"},
+		{0.5, "k%0 = c[%1] * $[exp](-c[%3] * $[log1p](t%0))", "-c[%3] * k%0 / (1 + t%0)"},
+		{0.5, "k%0 = c[%1] * $[exp](-t%0)", "-k%0"},
+		{1, "k%0 = t%0", "1"},
+		{1, "r%0 = t%0 + c[%3], e%0 = 1", "%4 * e%0"}, /* and powers: gp__export_base */
+		{0, "k%0 = c[%1]", NULL}, {0, "k%0 = 0", NULL},
 };
 
-/*	Whether a group's distance serves only base kernel l, whose scale then goes to the points. */
+/*	Signs of base kernel l. */
+static const gp__base_kernel *gp__export_of(gp__export *e, uint32_t l)
+{
+	const gp__base_kernel *base = &e->k->base[l];
+	e->whole[0] = (ptrdiff_t)l;
+	GP__FOR(i, 3) e->whole[1 + i] = 3 * (ptrdiff_t)l + i;
+	e->whole[4] = (ptrdiff_t)base->degree;
+	e->whole[5] = (ptrdiff_t)base->group;
+	return base;
+}
+
+/*	Whether the distance of base kernel l serves no other, so that the points take its scale. */
 static int gp__export_scaled(const gp__export *e, uint32_t l)
 {
 	int bases = 0;
@@ -10462,129 +10428,89 @@ static int gp__export_scaled(const gp__export *e, uint32_t l)
 	return bases == 1 && gp__geometry(&e->k->base[l]) != GP__INNER_PRODUCT;
 }
 
-/*	From a group's squared distance to t. */
 static double gp__export_factor(const gp__export *e, uint32_t l)
 {
 	const gp__base_kernel *base = &e->k->base[l];
 	const odvgp_real *hyp = e->t->v.hyp;
-	double alpha = base->type == GP__RQ ? (double)hyp[base->shape_param] : 1;
 	if (gp__geometry(base) == GP__INNER_PRODUCT) return base->ard ? 1 : (double)hyp[base->var];
-	return gp__export_kernels[base->type].factor * (double)gp__base_scale(base, hyp) / alpha;
+	return gp__export_kernels[base->type].factor * (double)gp__base_scale(base, hyp) /
+		   (base->type == GP__RQ ? (double)hyp[base->shape_param] : 1);
 }
 
-static double gp__export_constant(const gp__export *e, uint32_t l, int which)
-{
-	const gp__base_kernel *base = &e->k->base[l];
-	const odvgp_real *hyp = e->t->v.hyp;
-	if (which == 1) return gp__export_factor(e, l);
-	if (!which) return (double)hyp[base->var];
-	return gp__base_kernel_kinds[base->type].shape_param ? (double)hyp[base->shape_param] : 0;
-}
-
-/*	The value of a node as an expression of k0, k1, ... */
+/*	The value of a node in k0, k1, ... */
 static void gp__export_node(gp__export *e, uint32_t node)
 {
 	const uint32_t *n = e->k->node[node];
 	if (n[0] == GP__NODE_BASE_KERNEL) {
-		e->l = n[1];
-		gp__export_put(e, "k@");
+		gp__export_text(e, "k");
+		gp__export_int(e, (ptrdiff_t)n[1]);
 		return;
 	}
-	gp__export_char(e, '(');
+	gp__export_text(e, "(");
 	gp__export_node(e, n[1]);
 	gp__export_text(e, n[0] == GP__NODE_SUM ? " + " : " * ");
 	gp__export_node(e, n[2]);
-	gp__export_char(e, ')');
+	gp__export_text(e, ")");
 }
 
-/*	The factors that dK/d(base kernel l) has: what multiplies it, node by node. */
-static void gp__export_adjoint(gp__export *e, uint32_t l)
+/*	h[g] = dK/ds_g: of each base kernel of the group its slope, times what multiplies the kernel. */
+static void gp__export_slopes(gp__export *e, uint32_t g, int diagonal)
 {
-	uint32_t inside = 0;
-	while (e->k->node[inside][0] != GP__NODE_BASE_KERNEL || e->k->node[inside][1] != l) inside++;
-	for (uint32_t t = inside + 1; t < e->k->nnode; t++) {
-		const uint32_t *n = e->k->node[t];
-		if (n[0] == GP__NODE_BASE_KERNEL || (n[1] != inside && n[2] != inside)) continue;
-		if (n[0] == GP__NODE_PRODUCT) {
-			gp__export_text(e, " * ");
-			gp__export_node(e, n[1] == inside ? n[2] : n[1]);
+	const gp__kernel *k = e->k;
+	e->whole[0] = (ptrdiff_t)g;
+	gp__export_put(e, "h[%0] = 0");
+	for (uint32_t t = 0; t < k->nnode; t++) {
+		uint32_t inside = t;
+		if (k->node[t][0] != GP__NODE_BASE_KERNEL) continue;
+		const gp__base_kernel *base = gp__export_of(e, k->node[t][1]);
+		if (base->group != g || (diagonal && gp__geometry(base) != GP__INNER_PRODUCT)) continue;
+		gp__export_put(e, " + (");
+		gp__export_put(e, gp__export_kernels[base->type].slope);
+		gp__export_put(e, gp__export_scaled(e, k->node[t][1]) ? ")" : ") * c[%2]");
+		for (uint32_t s = t + 1; s < k->nnode; s++) {
+			const uint32_t *n = k->node[s];
+			if (n[0] == GP__NODE_BASE_KERNEL || (n[1] != inside && n[2] != inside)) continue;
+			if (n[0] == GP__NODE_PRODUCT) {
+				gp__export_text(e, " * ");
+				gp__export_node(e, n[1] == inside ? n[2] : n[1]);
+			}
+			inside = s;
 		}
-		inside = t;
 	}
+	gp__export_put(e, ";");
 }
 
-/*	t of base kernel l from its group's s, and its value; on the diagonal k(x,x). */
-static void gp__export_base(gp__export *e, uint32_t l, int diagonal)
-{
-	const gp__base_kernel *base = &e->k->base[l];
-	int inner = gp__geometry(base) == GP__INNER_PRODUCT;
-	e->l = l;
-	if (!inner && (diagonal || base->group == GP__NO_GROUP)) {
-		gp__export_put(e, diagonal || base->type == GP__CONSTANT ? "\tconst $R k@ = $v;\n"
-																 : "\tconst $R k@ = 0;\n");
-		return;
-	}
-	gp__export_put(e, gp__export_scaled(e, l) ? "\tconst $R t@ = s" : "\tconst $R t@ = $c * s");
-	gp__export_int(e, (ptrdiff_t)base->group);
-	gp__export_put(e, ";\n\tconst $R ");
-	gp__export_put(e, gp__export_kernels[base->type].value);
-	for (uint32_t i = 1; i < base->degree; i++) gp__export_put(e, " * r@");
-	gp__export_put(e, base->type == GP__POLYNOMIAL ? ", k@ = e@ * r@;\n" : ";\n");
-}
-
-/*	h[group] = dK/ds. */
-static void gp__export_slopes(gp__export *e, int diagonal)
-{
-	GP__EACH_GROUP(g, e->k) {
-		const char *join = " = ";
-		e->whole[0] = (ptrdiff_t)g;
-		gp__export_put(e, "\th[%0]");
-		GP__EACH_BASE(l, e->k) {
-			const gp__base_kernel *base = &e->k->base[l];
-			if (base->group != g || (diagonal && gp__geometry(base) != GP__INNER_PRODUCT)) continue;
-			e->l = l;
-			gp__export_text(e, join);
-			gp__export_char(e, '(');
-			join = " + ";
-			e->number[0] = base->degree;
-			gp__export_put(e, base->type == GP__POLYNOMIAL
-									  ? "$0 * e@"
-									  : gp__export_kernels[base->type].slope);
-			gp__export_put(e, gp__export_scaled(e, l) ? ")" : ") * $c");
-			gp__export_adjoint(e, l);
-		}
-		gp__export_text(e, join[1] == '+' ? ";\n" : " = 0;\n");
-	}
-}
-
-/*	k(x,z) for prepared points, or k(x,x), with slopes if e->gradient. */
+/*	k(x,z) for prepared points, or k(x,x) as for z = u; with slopes if e->gradient. */
 static void gp__export_kernel(gp__export *e, int diagonal)
 {
 	ptrdiff_t at = 0;
-	gp__export_put(e, diagonal ? "\nstatic inline $R $N_prior$?g_slopes$.(const $R *u"
-							   : "\nstatic inline $R $N_kernel$?g_slopes$.(const $R *u, const $R *z");
-	gp__export_put(e, "$?g, $R *h$.$?u, const $R *c$.)\n{\n");
+	gp__export_put(e, diagonal ? "static inline $R $N_prior" : "static inline $R $N_kernel");
+	gp__export_put(e, "$?g_slopes$.(const $R *c, const $R *u, const $R *z$?g, $R *h$.) {"
+					  "(void)c, (void)u, (void)z$?g, (void)h$.;");
 	GP__EACH_GROUP(g, e->k) {
-		int inner = gp__geometry(gp__group_kernel(e->k, g)) == GP__INNER_PRODUCT;
-		ptrdiff_t dims = gp__group_dims(e->k, g);
-		if (diagonal && !inner) {
-			at += dims;
-			continue;
-		}
 		e->whole[0] = (ptrdiff_t)g;
 		e->whole[1] = at;
-		e->whole[2] = at += dims;
-		gp__export_put(e, "\t$R s%0 = 0;\n\tfor (int i = %1; i < %2; i++) s%0 += ");
-		gp__export_put(e, diagonal ? "u[i] * u[i];\n"
-						  : inner  ? "u[i] * z[i];\n"
-								   : "(u[i] - z[i]) * (u[i] - z[i]);\n");
+		e->whole[2] = at += gp__group_dims(e->k, g);
+		int inner = gp__geometry(gp__group_kernel(e->k, g)) == GP__INNER_PRODUCT;
+		if (diagonal && !inner) continue;
+		gp__export_put(e, "$R s%0 = 0; for (int i = %1; i < %2; i++) s%0 += ");
+		gp__export_put(e, inner ? "u[i] * z[i];" : "(u[i] - z[i]) * (u[i] - z[i]);");
 	}
-	GP__EACH_BASE(l, e->k) gp__export_base(e, l, diagonal);
-	if (e->gradient) gp__export_slopes(e, diagonal);
-	gp__export_put(e, diagonal ? "\t(void)u;\n" : "\t(void)u, (void)z;\n");
-	gp__export_put(e, "$?u\t(void)c;\n$.$?g\t(void)h;\n$.\treturn ");
+	GP__EACH_BASE(l, e->k) {
+		const gp__base_kernel *base = gp__export_of(e, l);
+		int inner = gp__geometry(base) == GP__INNER_PRODUCT, any = inner || !diagonal;
+		if (any && base->group != GP__NO_GROUP)
+			gp__export_put(e, gp__export_scaled(e, l) ? "const $R t%0 = s%5;"
+													  : "const $R t%0 = c[%2] * s%5;");
+		gp__export_put(e, "const $R ");
+		gp__export_put(e, gp__export_kernels[any ? base->type : (uint32_t)GP__CONSTANT].value);
+		for (uint32_t i = 1; i < base->degree; i++) gp__export_put(e, " * r%0");
+		gp__export_put(e, base->degree ? ", k%0 = e%0 * r%0;" : ";");
+	}
+	for (uint32_t g = 0; g < e->k->ngroup && e->gradient; g++) gp__export_slopes(e, g, diagonal);
+	gp__export_put(e, "return ");
 	gp__export_node(e, e->k->nnode - 1);
-	gp__export_text(e, ";\n}\n");
+	gp__export_put(e, ";}");
 }
 
 /* --- inputs --- */
@@ -10603,83 +10529,125 @@ static gp__export_column gp__export_column_of(const gp__export *e, uint32_t g, p
 	const gp__view *v = &e->t->v;
 	gp__export_column c;
 	uint32_t l = e->k->group_base[g];
-	double root = gp__export_scaled(e, l) ? sqrt(gp__export_factor(e, l)) : 1;
 	c.column = gp__column(base, i);
 	c.geometry = gp__geometry(base);
 	c.scale = (double)gp__base_column(base, v->hyp, i);
 	c.mean = (double)v->x_mean[c.column];
 	c.unit = (double)v->x_scale[c.column];
-	c.shift = c.mean;
-	if (c.geometry != GP__INNER_PRODUCT) c.shift += c.unit * (double)v->beta_centre[c.column];
-	c.shift = gp__export_round(e, c.shift);
-	c.radius = gp__export_round(e, c.scale * root);
-	c.rate = c.geometry == GP__CIRCLE ? gp__two_pi / (double)v->hyp[base->shape_param]
-									  : c.scale * root;
+	c.shift = c.geometry == GP__INNER_PRODUCT ? 0 : c.unit * (double)v->beta_centre[c.column];
+	c.shift = gp__export_round(e, c.mean + c.shift);
+	c.radius = c.scale * (gp__export_scaled(e, l) ? sqrt(gp__export_factor(e, l)) : 1);
+	c.rate = c.geometry == GP__CIRCLE ? gp__two_pi / (double)v->hyp[base->shape_param] : c.radius;
+	c.radius = gp__export_round(e, c.radius);
 	c.rate = gp__export_round(e, c.rate / c.unit);
 	return c;
 }
 
-/*	Stored point j in column i of group g, less the shift, in the caller's units. */
+/*	Stored point j of the job in column i of group g, less the shift, in the caller's units. */
 static double gp__export_place(const gp__export *e, uint32_t g, ptrdiff_t i, ptrdiff_t j)
 {
 	gp__export_column c = gp__export_column_of(e, g, i);
-	const odvgp_real *z = e->t->job->zt[g] + j;
 	ptrdiff_t ld = e->t->job->ld;
-	if (c.geometry == GP__INNER_PRODUCT) return c.unit * (double)z[i * ld] / c.scale;
+	const odvgp_real *z = e->t->job->zt[g] + j;
 	double q = (double)z[i * ld] / c.scale;
+	if (c.geometry == GP__INNER_PRODUCT) return c.unit * q;
 	if (c.geometry == GP__CIRCLE)
-		q = atan2((double)z[(2 * i + 1) * ld], (double)z[2 * i * ld]) / (c.rate * c.unit);
+		q = atan2((double)z[(2 * i + 1) * ld], (double)z[2 * i * ld]) *
+			(double)e->t->v.hyp[gp__group_kernel(e->k, g)->shape_param] / gp__two_pi;
 	return c.mean - c.shift + c.unit * (q + (double)e->t->job->centre[c.column]);
 }
 
-/*	A loop over the columns of each group: u from x, derivatives g in u to those in x, or what a
-	point z with weight w adds to g. */
-static void gp__export_columns(gp__export *e, const char *head, const char *const text[3])
+#define GP__EXPORT_TURN "for (int i = 0; i < %2; i++, s += 3) "
+#define GP__EXPORT_LINE "for (int i = 0; i < %2; i++, s += 2) "
+#define GP__EXPORT_U    GP__EXPORT_LINE "u[%1 + i] = (x[%3 + i] - s[0]) * s[1];"
+#define GP__EXPORT_SUM  "for (int i = %1; i < %4; i++) g[i] += w * h[%0] * "
+
+/*	Functions that loop over columns: %2 of them, from column %3 of x and %1 of u on, up to %4. */
+static const struct {
+	const char *head, *of[3]; /* by geometry */
+} gp__export_loops[] = {
+		{"static inline void $N_inputs(const $R *x, $R *u, const $R *s) {(void)x, (void)u, (void)s;",
+				{GP__EXPORT_U,
+						GP__EXPORT_TURN "{const $R t = (x[%3 + i] - s[0]) * s[1];"
+										"u[%1 + 2 * i] = s[2] * $[cos](t);"
+										"u[%1 + 2 * i + 1] = s[2] * $[sin](t);}",
+						GP__EXPORT_U}},
+		{"/* g += w dk(x,z)/du */ static inline void $N_add($R w, const $R *h, const $R *u, "
+		 "const $R *z, $R *g) {(void)w, (void)h, (void)u, (void)z, (void)g;",
+				{GP__EXPORT_SUM "2 * (u[i] - z[i]);", GP__EXPORT_SUM "2 * (u[i] - z[i]);",
+						GP__EXPORT_SUM "z[i];"}},
+		{"/* dx += derivatives in x from those in u */ static inline void $N_back(const $R *u, "
+		 "const $R *g, const $R *s, $R *dx) {(void)u, (void)g, (void)s, (void)dx;",
+				{GP__EXPORT_LINE "dx[%3 + i] += s[1] * g[%1 + i];",
+						GP__EXPORT_TURN
+						"dx[%3 + i] += s[1] * (u[%1 + 2 * i] * g[%1 + 2 * i + 1] - "
+						"u[%1 + 2 * i + 1] * g[%1 + 2 * i]);",
+						GP__EXPORT_LINE "dx[%3 + i] += s[1] * g[%1 + i];"}},
+};
+
+static void gp__export_loop(gp__export *e, int function)
 {
-	ptrdiff_t at = 0, columns = 0;
-	gp__export_put(e, head);
+	ptrdiff_t at = 0;
+	gp__export_put(e, gp__export_loops[function].head);
 	GP__EACH_GROUP(g, e->k) {
 		const gp__base_kernel *base = gp__group_kernel(e->k, g);
-		int several = base->nranges > 1;
-		e->whole[0] = (ptrdiff_t)g;
-		e->whole[1] = at;
-		e->whole[2] = (ptrdiff_t)base->ndims;
-		e->whole[3] = several ? columns : base->nranges ? (ptrdiff_t)base->range[0][0] : 0;
-		e->whole[4] = gp__geometry(base) == GP__CIRCLE ? 3 : 2;
-		e->whole[5] = at += gp__group_dims(e->k, g);
-		e->several = several;
-		gp__export_put(e, text[gp__geometry(base) - GP__DISTANCE]);
-		columns += (ptrdiff_t)base->ndims;
+		int geometry = gp__geometry(base);
+		for (uint32_t r = 0; r < GP__MAX(base->nranges, 1); r++) {
+			ptrdiff_t from = base->nranges ? (ptrdiff_t)base->range[r][0] : 0,
+					  to = base->nranges ? (ptrdiff_t)base->range[r][1] : (ptrdiff_t)e->k->D;
+			e->whole[0] = (ptrdiff_t)g;
+			e->whole[1] = at;
+			e->whole[2] = to - from;
+			e->whole[3] = from;
+			e->whole[4] = at += (to - from) * (geometry == GP__CIRCLE ? 2 : 1);
+			gp__export_put(e, gp__export_loops[function].of[geometry - GP__DISTANCE]);
+		}
 	}
-	gp__export_put(e, "}\n");
+	gp__export_put(e, "}");
 }
 
-static void gp__export_table(gp__export *e, const char *name)
-{
-	gp__export_put(e, "\nstatic const $R $N_");
-	gp__export_text(e, name);
-	gp__export_text(e, "[] = {");
-	e->at = 0;
-}
+/* --- tables --- */
 
 static void gp__export_number(gp__export *e, double x)
 {
 	gp__export_text(e, e->at++ % 6 ? " " : "\n\t");
 	gp__export_real(e, x);
-	gp__export_char(e, ',');
+	gp__export_text(e, ",");
 	e->costs.flash += e->wide ? 8 : 4;
+}
+
+static void gp__export_begin(gp__export *e, const char *name)
+{
+	gp__export_put(e, "static const $R $N_");
+	gp__export_text(e, name);
+	gp__export_text(e, "[] = {");
+	e->at = 0;
 }
 
 static void gp__export_end(gp__export *e)
 {
 	if (!e->at) gp__export_number(e, 0);
-	gp__export_text(e, "\n};\n");
+	gp__export_text(e, "\n};\n\n");
+	e->fresh = 1;
 }
 
-/*	The points of a unit that the job has chosen. */
-static void gp__export_points(gp__export *e)
+/*	Columns of a lower triangle R from the diagonal on, or rows of L. */
+static void gp__export_triangle(gp__export *e, const odvgp_real *R, ptrdiff_t n, int rows)
 {
-	GP__FOR(j, e->t->job->m) {
+	GP__FOR(i, n) {
+		for (ptrdiff_t j = rows ? 0 : i; j < (rows ? i : n); j++)
+			gp__export_number(e, (double)R[rows ? i * n + j : j * n + i]);
+		if (rows) gp__export_number(e, 1 / (double)R[i * n + i]);
+	}
+}
+
+/*	Points that the job has chosen, scales and constants of a unit. */
+static void gp__export_points(
+		gp__export *e, odvgp_real *points, ptrdiff_t m, odvgp_real *centre)
+{
+	gp__predict_points(e->t, points, m, centre);
+	GP__FOR(j, m) {
+		if (!gp__points_columns(e->k)) gp__export_number(e, 0);
 		GP__EACH_GROUP(g, e->k)
 			GP__FOR(i, (ptrdiff_t)gp__group_kernel(e->k, g)->ndims) {
 				gp__export_column c = gp__export_column_of(e, g, i);
@@ -10688,699 +10656,521 @@ static void gp__export_points(gp__export *e)
 				gp__export_number(e, circle ? c.radius * cos(u) : u);
 				if (circle) gp__export_number(e, c.radius * sin(u));
 			}
-		if (!gp__points_columns(e->k)) gp__export_number(e, 0);
 	}
 }
 
-/*	Rows of L, the reciprocal of the diagonal last. */
-static void gp__export_rows(gp__export *e, const odvgp_real *L, ptrdiff_t n)
+static void gp__export_scales(gp__export *e)
 {
-	GP__FOR(i, n) {
-		GP__FOR(j, i) gp__export_number(e, (double)L[i * n + j]);
-		gp__export_number(e, 1 / (double)L[i * n + i]);
+	GP__EACH_GROUP(g, e->k)
+		GP__FOR(i, (ptrdiff_t)gp__group_kernel(e->k, g)->ndims) {
+			gp__export_column c = gp__export_column_of(e, g, i);
+			gp__export_number(e, c.shift);
+			gp__export_number(e, c.rate);
+			if (c.geometry == GP__CIRCLE) gp__export_number(e, c.radius);
+		}
+}
+
+static void gp__export_constants(gp__export *e)
+{
+	GP__EACH_BASE(l, e->k) {
+		const gp__base_kernel *base = &e->k->base[l];
+		const odvgp_real *hyp = e->t->v.hyp;
+		int shape = gp__base_kernel_kinds[base->type].shape_param != NULL;
+		gp__export_number(e, (double)hyp[base->var]);
+		gp__export_number(e, base->group == GP__NO_GROUP ? 0 : gp__export_factor(e, l));
+		gp__export_number(e, shape ? (double)hyp[base->shape_param] : 0);
 	}
 }
 
-/*	Columns of R from the diagonal on. */
-static void gp__export_root(gp__export *e, const odvgp_real *R, ptrdiff_t n)
-{
-	GP__FOR(i, n)
-		GP__FROM(j, i, n) gp__export_number(e, (double)R[j * n + i]);
-}
-
-/*	The unit of process q's mean, that of f if processes are not mixed. */
-static double gp__export_unit(const gp__export *e, ptrdiff_t q)
-{
-	return e->p->mixed ? 1 : (double)gp__predict_scale(e->t, q);
-}
-
-/*	Derivative of process q's prior mean in column d, in the caller's units. */
-static double gp__export_slope(const gp__export *e, ptrdiff_t q, ptrdiff_t d)
-{
-	const gp__view *v = &e->t->v;
-	ptrdiff_t p = q - e->t->first;
-	double a = gp__mean_functions[e->p->mean_function].A ? (double)v->A[d * e->t->P + p] : d == p;
-	return gp__export_round(e, gp__export_unit(e, q) * a / (double)v->x_scale[d]);
-}
-
-/*	Process q's prior mean where x is the rounded x_mean. */
-static double gp__export_bias(const gp__export *e, ptrdiff_t q)
-{
-	const gp__view *v = &e->t->v;
-	double b = e->p->mixed ? 0 : (double)gp__predict_unscale(e->t, q, 0);
-	if (gp__mean_functions[e->p->mean_function].b)
-		b += gp__export_unit(e, q) * (double)v->b[q - e->t->first];
-	for (ptrdiff_t d = 0; gp__export_is(e, 'a') && d < e->p->D; d++) {
-		double mean = (double)v->x_mean[d];
-		b += gp__export_slope(e, q, d) * (gp__export_round(e, mean) - mean);
-	}
-	return b;
-}
-
-/*	What the tables hold of the current unit, by the letters of gp__export_tables. */
-static void gp__export_unit_table(gp__export *e, char table)
+/*	Prior mean of process q: its slopes in the caller's units; its value where x is the rounded
+	x_mean. `unit` is that of process q: of f, unless processes are mixed. */
+static void gp__export_mean(gp__export *e, ptrdiff_t q, double unit, int slopes)
 {
 	const gp__predictor *p = e->p;
 	const gp__view *v = &e->t->v;
-	ptrdiff_t M = p->M, Mr = p->M_factor, P = e->t->P;
-	int dense = p->factor == GP__FACTOR_OF_S;
-	switch (table) {
-	case 's':
-		GP__EACH_GROUP(g, e->k)
-			GP__FOR(i, (ptrdiff_t)gp__group_kernel(e->k, g)->ndims) {
-				gp__export_column c = gp__export_column_of(e, g, i);
-				gp__export_number(e, c.shift);
-				gp__export_number(e, c.rate);
-				if (c.geometry == GP__CIRCLE) gp__export_number(e, c.radius);
-			}
-		return;
-	case 'c':
-		GP__EACH_BASE(l, e->k)
-			GP__FOR(i, GP__EXPORT_CONSTANTS)
-				gp__export_number(e, gp__export_constant(e, l, (int)i));
-		return;
-	case 'p':
-		gp__predict_points(e->t, v->beta, M, v->beta_centre);
-		gp__export_points(e);
-		gp__predict_points(e->t, v->gamma, p->M_gamma, v->gamma_centre);
-		gp__export_points(e);
-		return;
-	case 'f': GP__FOR(q, dense ? 1 : P) gp__export_rows(e, v->L + q * M * M, M); return;
-	default: break;
+	ptrdiff_t own = q - e->t->first;
+	double b = p->mixed ? 0 : (double)gp__predict_unscale(e->t, q, 0);
+	if (gp__mean_functions[p->mean_function].b) b += unit * (double)v->b[own];
+	for (ptrdiff_t d = 0; gp__export_is(e, 'a') && d < p->D; d++) {
+		double x = (double)v->x_mean[d],
+			   a = gp__mean_functions[p->mean_function].A ? (double)v->A[d * e->t->P + own] : d == own;
+		a *= unit / (double)v->x_scale[d];
+		if (slopes) gp__export_number(e, a);
+		b += gp__export_round(e, a) * (gp__export_round(e, x) - x);
 	}
-	for (ptrdiff_t j = 0; table == 'w' && j < M + p->M_gamma; j++)
-		GP__FOR(q, P) {
-			const odvgp_real *w = j >= M		? v->a_gamma + q * p->M_gamma + j - M
-								  : p->no_alpha ? NULL
-												: v->alpha + q * M + j;
-			gp__export_number(e, w ? gp__export_unit(e, e->t->first + q) * (double)*w : 0);
-		}
-	GP__FOR(k, table == 'w' ? 0 : P) {
-		ptrdiff_t q = e->t->first + k;
-		double unit = gp__export_unit(e, q);
-		if (table == 'b') gp__export_number(e, gp__export_bias(e, q));
-		if (table == 'q') gp__export_number(e, unit * unit);
-		for (ptrdiff_t d = 0; table == 'a' && d < p->D; d++)
-			gp__export_number(e, gp__export_slope(e, q, d));
+	if (!slopes) gp__export_number(e, b);
+}
+
+/*	What a table, by its first letter, holds of the current unit. */
+static void gp__export_unit(gp__export *e, char table)
+{
+	const gp__predictor *p = e->p;
+	const gp__view *v = &e->t->v;
+	ptrdiff_t M = p->M, Mr = p->M_factor, Mg = p->M_gamma, P = e->t->P, first = e->t->first;
+	if (table == 's') gp__export_scales(e);
+	if (table == 'c') gp__export_constants(e);
+	if (table == 'p') {
+		gp__export_points(e, v->beta, M, v->beta_centre);
+		gp__export_points(e, v->gamma, Mg, v->gamma_centre);
+	}
+	for (ptrdiff_t j = 0; table == 'w' && j < (M + Mg) * P; j++) {
+		ptrdiff_t i = j / P, q = j % P;
+		double unit = p->mixed ? 1 : (double)gp__predict_scale(e->t, first + q);
+		if (i >= M) unit *= (double)v->a_gamma[q * Mg + i - M];
+		else unit *= p->no_alpha ? 0 : (double)v->alpha[q * M + i];
+		gp__export_number(e, unit);
+	}
+	GP__FOR(q, P) {
+		double unit = p->mixed ? 1 : (double)gp__predict_scale(e->t, first + q);
+		if (table == 'v') gp__export_number(e, unit * unit);
+		if (table == 'b' || table == 'a') gp__export_mean(e, first + q, unit, table == 'a');
+		if (table == 'f' && (!q || p->factor != GP__FACTOR_OF_S))
+			gp__export_triangle(e, v->L + q * M * M, M, 1);
 		if (table != 'r') continue;
-		if (p->factor == GP__DIAGONAL_OF_INVERSE) {
-			GP__FOR(i, M) gp__export_number(e, (double)v->factor[k * M + i]);
-			continue;
-		}
-		gp__export_root(e, v->factor + k * Mr * Mr, Mr);
-		gp__export_root(e, v->factor_v + k * (M - Mr) * (M - Mr), M - Mr);
+		for (ptrdiff_t i = 0; p->factor == GP__DIAGONAL_OF_INVERSE && i < M; i++)
+			gp__export_number(e, (double)v->factor[q * M + i]);
+		if (p->factor == GP__DIAGONAL_OF_INVERSE) continue;
+		gp__export_triangle(e, v->factor + q * Mr * Mr, Mr, 0);
+		gp__export_triangle(e, v->factor_v + q * (M - Mr) * (M - Mr), M - Mr, 0);
 	}
 }
 
 static void gp__export_tables(gp__export *e)
 {
 	static const char *const tables[] = {
-			"scale", "constants", "points", "factor", "weights", "bias", "quadrate", "a", "root"};
+			"scales", "constants", "points", "factor", "weights", "bias", "a", "variances", "root"};
+	const gp__view *v = &e->t->v;
+	int sloped = gp__export_is(e, 'a') != 0;
 	GP__FOR(i, GP__COUNT(tables)) {
-		char table = tables[i][0];
-		if ((table == 'c' || table == 'a') && !gp__export_is(e, table == 'c' ? 'u' : 'a')) continue;
-		gp__export_table(e, tables[i]);
+		if (*tables[i] == 'a' && !sloped) continue;
+		gp__export_begin(e, tables[i]);
 		GP__FOR(k, e->p->units) {
 			gp__predict_unit(e->t, k);
-			gp__export_unit_table(e, table);
+			gp__export_unit(e, *tables[i]);
 		}
 		gp__export_end(e);
 	}
 	gp__predict_unit(e->t, 0);
-	const gp__view *v = &e->t->v;
-	if (gp__export_is(e, 'a')) {
-		gp__export_table(e, "middle");
-		GP__FOR(d, e->p->D) gp__export_number(e, (double)v->x_mean[d]);
-		gp__export_end(e);
+	if (sloped) gp__export_begin(e, "middle");
+	for (ptrdiff_t d = 0; sloped && d < e->p->D; d++) gp__export_number(e, (double)v->x_mean[d]);
+	if (sloped) gp__export_end(e);
+	if (!e->p->mixed) return;
+	gp__export_begin(e, "mixing"); /* rows of it, each with the level of y behind it */
+	GP__FOR(f, e->p->F) {
+		double scale = (double)gp__predict_scale(e->t, f);
+		GP__FOR(q, e->p->P) gp__export_number(e, scale * (double)v->mixing[f * e->p->P + q]);
+		gp__export_number(e, (double)gp__predict_unscale(e->t, f, 0));
 	}
-	if (e->p->mixed) {
-		gp__export_table(e, "mixing"); /* W, then the level of y, by rows */
-		GP__FOR(f, e->p->F) {
-			GP__FOR(q, e->p->P)
-				gp__export_number(e, (double)gp__predict_scale(e->t, f) *
-											 (double)v->mixing[f * e->p->P + q]);
-			gp__export_number(e, (double)gp__predict_unscale(e->t, f, 0));
-		}
-		gp__export_end(e);
-	}
-	if (gp__export_is(e, 'n')) {
-		gp__export_put(e, "\nstatic const unsigned short $N_columns[] = {");
-		GP__EACH_GROUP(g, e->k)
-			GP__FOR(i, (ptrdiff_t)gp__group_kernel(e->k, g)->ndims) {
-				gp__export_text(e, g || i ? ", " : "");
-				gp__export_int(e, gp__column(gp__group_kernel(e->k, g), i));
-			}
-		gp__export_text(e, "};\n");
-	}
+	gp__export_end(e);
 }
 
 /* --- functions --- */
 
-static const char *const gp__export_inputs[3] = {
-		"\tfor (int i = 0; i < %2; i++, s += 2)\n"
-		"\t\tu[%1 + i] = (x[$?r$N_columns[$.%3 + i$?r]$.] - s[0]) * s[1];\n",
-		"\tfor (int i = 0; i < %2; i++, s += 3) {\n"
-		"\t\tconst $R t = (x[$?r$N_columns[$.%3 + i$?r]$.] - s[0]) * s[1];\n"
-		"\t\tu[%1 + 2 * i] = s[2] * $[cos](t);\n\t\tu[%1 + 2 * i + 1] = s[2] * $[sin](t);\n\t}\n",
-		"\tfor (int i = 0; i < %2; i++, s += 2)\n"
-		"\t\tu[%1 + i] = (x[$?r$N_columns[$.%3 + i$?r]$.] - s[0]) * s[1];\n"};
-
-static const char *const gp__export_adds[3] = {
-		"\tfor (int i = %1; i < %5; i++) g[i] += w * h[%0] * (u[i] - z[i]);\n",
-		"\tfor (int i = %1; i < %5; i++) g[i] += w * h[%0] * (u[i] - z[i]);\n",
-		"\tfor (int i = %1; i < %5; i++) g[i] += w * h[%0] * z[i];\n"};
-
-static const char *const gp__export_backs[3] = {
-		"\tfor (int i = 0; i < %2; i++, s += 2)\n"
-		"\t\tdx[$?r$N_columns[$.%3 + i$?r]$.] += 2 * s[1] * g[%1 + i];\n",
-		"\tfor (int i = 0; i < %2; i++, s += 3)\n"
-		"\t\tdx[$?r$N_columns[$.%3 + i$?r]$.] += 2 * s[1] *\n"
-		"\t\t\t\t(u[%1 + 2 * i] * g[%1 + 2 * i + 1] - u[%1 + 2 * i + 1] * g[%1 + 2 * i]);\n",
-		"\tfor (int i = 0; i < %2; i++, s += 2)\n"
-		"\t\tdx[$?r$N_columns[$.%3 + i$?r]$.] += s[1] * g[%1 + i];\n"};
+#define GP__EXPORT_CALL \
+	"$?g_gradient$.(const $R *x, $R *mean, $R *var$?g, $R *dmean, $R *dvar$.) {"
 
 static const char gp__export_solve[] =
-		"\n/* a <- L^-1 a */\nstatic inline const $R *$N_solve(const $R *l, $R *a)\n{\n"
-		"\tfor (int i = 0; i < $M; i++) {\n\t\t$R t = a[i];\n"
-		"\t\tfor (int j = 0; j < i; j++) t -= *l++ * a[j];\n\t\ta[i] = t * *l++;\n\t}\n"
-		"\treturn l;\n}\n";
-
+		"/* a <- L^-1 a */ static inline const $R *$N_solve(const $R *l, $R *a) {"
+		"$(iM {$R t = a[i]; $(ji t -= *l++ * a[j]; a[i] = t * *l++;} return l;}";
 static const char gp__export_unsolve[] =
-		"\n/* a <- L^-T a; l: the end of L */\n"
-		"static inline void $N_unsolve(const $R *l, $R *a)\n{\n"
-		"\tfor (int i = $M; i-- > 0;) {\n\t\tl -= i + 1;\n\t\ta[i] *= l[i];\n"
-		"\t\tfor (int j = 0; j < i; j++) a[j] -= l[j] * a[i];\n\t}\n}\n";
+		"/* a <- L^-T a, l is the end of L */ static inline void $N_unsolve(const $R *l, $R *a) {"
+		"for (int i = $M; i-- > 0;) {l -= i + 1; a[i] *= l[i]; $(ji a[j] -= l[j] * a[i];}}";
 
-/*	Of the processes. f: the first one of a unit. */
+/*	Moments of the processes. f: the first one of a unit. */
 static const char gp__export_predict[] =
-		"\nstatic inline void $N_$?mlatent$.$!mpredict$.$?g_gradient$.(\n"
-		"\t\tconst $R *x, $R *mean, $R *var$?g, $R *dmean, $R *dvar$.)\n{\n"
-		"\tconst $R *z = $N_points, *w = $N_weights, *s = $N_scale, *l = $N_factor, *r = $N_root;\n"
-		"$?u\tconst $R *c = $N_constants;\n$."
-		"\t$R u[$C], a[$M]$!s, b[$M]$.$?g, y[$M], h[$G], g[$P * $C], H[$M * $G]$.;\n"
-		"\tfor (int f = 0; f < $Q; f += $P, s += $S$?u, c += $K$.) {\n"
-		"$?g\t\tconst $R *beta = z;\n\t\tfor (int i = 0; i < $P * $C; i++) g[i] = 0;\n$."
-		"\t\t$N_inputs(x, u, s);\n"
-		"\t\tfor (int p = 0; p < $P; p++) mean[f + p] = 0;\n"
-		"\t\tfor (int j = 0; j < $Z; j++, z += $C, w += $P) {\n"
-		"$?g\t\t\t$R *to = j < $M ? H + j * $G : h;\n$."
-		"\t\t\tconst $R k = $N_kernel$?g_slopes$.(u, z$?g, to$.$?u, c$.);\n"
-		"\t\t\tfor (int p = 0; p < $P; p++) mean[f + p] += w[p] * k;\n"
-		"$?g\t\t\tfor (int p = 0; p < $P; p++) $N_add(w[p], to, u, z, g + p * $C);\n$."
-		"\t\t\tif (j < $M) a[j] = k;\n\t\t}\n"
-		"\t\tfor (int p = 0; p < $P; p++) {\n\t\t\tmean[f + p] += $N_bias[f + p];\n"
-		"$?a\t\t\tfor (int d = 0; d < $D; d++)\n"
-		"\t\t\t\tmean[f + p] += $N_a[(f + p) * $D + d] * (x[d] - $N_middle[d]);\n$."
-		"$?g\t\t\tfor (int d = 0; d < $D; d++)\n"
-		"\t\t\t\tdmean[(f + p) * $D + d] = $?a$N_a[(f + p) * $D + d]$.$!a0$.;\n"
-		"\t\t\t$N_back(u, g + p * $C, s, dmean + (f + p) * $D);\n$."
-		"\t\t}\n$!g\t\tif (!var) continue;\n$."
-		"\t\t$?sconst $.$!sconst $.$R prior = $N_prior$?g_slopes$.(u$?g, h$.$?u, c$.);\n"
-		"$?s\t\t$R e = prior;\n\t\tl = $N_solve(l, a);\n"
-		"\t\tfor (int i = 0; i < $M; i++) e -= a[i] * a[i];\n\t\tif (e < 0) e = 0;\n$."
-		"\t\tfor (int p = 0; p < $P; p++) {\n\t\t\t$R v = $?se$.$!sprior$.;\n"
-		"$?s$?g\t\t\tfor (int j = 0; j < $M; j++) y[j] = e > 0 ? -a[j] : 0;\n$."
-		"\t\t\tfor (int i = 0; i < $M; i++) {\n"
-		"\t\t\t\tconst int n = ($?bi < $A ? $A : $.$M) - i;\n\t\t\t\t$R t = 0;\n"
-		"\t\t\t\tfor (int j = 0; j < n; j++) t += r[j] * a[i + j];\n"
-		"$?g\t\t\t\tfor (int j = 0; j < n; j++) y[i + j] += r[j] * t;\n$."
-		"\t\t\t\tv += t * t;\n\t\t\t\tr += n;\n\t\t\t}\n$?g\t\t\t$N_unsolve(l, y);\n$.$."
-		"$!s\t\t\tfor (int i = 0; i < $M; i++) {\n"
-		"$?i\t\t\t\tb[i] = 0;\n\t\t\t\tfor (int j = i; j < $M; j++) b[i] += *r++ * a[j];\n$."
-		"$!i\t\t\t\tb[i] = *r++ * a[i];\n$.\t\t\t}\n\t\t\tl = $N_solve(l, b);\n"
-		"\t\t\tfor (int i = 0; i < $M; i++) v -= b[i] * b[i];\n\t\t\tif (v < 0) v = 0;\n"
-		"$?g\t\t\t$N_unsolve(l, b);\n\t\t\tr -= $B;\n"
-		"\t\t\tfor (int i = 0; i < $M; i++) y[i] = 0;\n"
-		"\t\t\tfor (int i = 0; i < $M; i++) {\n\t\t\t\tconst $R t = v > 0 ? b[i] : 0;\n"
-		"$?i\t\t\t\tfor (int j = i; j < $M; j++) y[j] -= *r++ * t;\n$."
-		"$!i\t\t\t\ty[i] -= *r++ * t;\n$.\t\t\t}\n$.$."
-		"\t\t\tvar[f + p] = v * $N_quadrate[f + p];\n"
-		"$?g\t\t\tfor (int i = 0; i < $C; i++) g[i] = 0;\n"
-		"\t\t\tfor (int j = 0; j < $M; j++) $N_add(y[j], H + j * $G, u, beta + j * $C, g);\n"
-		"\t\t\tif ($?se$.$!sv$. > 0) $N_add(1, h, u, u, g);\n"
-		"\t\t\tfor (int d = 0; d < $D; d++) dvar[(f + p) * $D + d] = 0;\n"
-		"\t\t\t$N_back(u, g, s, dvar + (f + p) * $D);\n"
-		"\t\t\tfor (int d = 0; d < $D; d++)\n"
-		"\t\t\t\tdvar[(f + p) * $D + d] *= 2 * $N_quadrate[f + p];\n$."
-		"\t\t}\n\t}\n}\n";
+		"static inline void $N_$?mlatent$.$!mpredict$." GP__EXPORT_CALL
+		"const $R *z = $N_points, *w = $N_weights, *s = $N_scales, *l = $N_factor, *r = $N_root, "
+		"*c = $N_constants; $R u[$C], a[$M]$!s, b[$M]$.$?g, y[$M], h[$G], g[$P * $C], H[$M * $G]$.;"
+		"for (int f = 0; f < $Q; f += $P, s += $S, c += $K) {"
+		"$?gconst $R *beta = z; for (int i = 0; i < $P * $C; i++) g[i] = 0;$."
+		"$N_inputs(x, u, s); $(pP mean[f + p] = 0;"
+		"for (int j = 0; j < $Z; j++, z += $C, w += $P) {"
+		"$?g$R *to = j < $M ? H + j * $G : h;$."
+		"const $R k = $N_kernel$?g_slopes$.(c, u, z$?g, to$.); $(pP mean[f + p] += w[p] * k;"
+		"$?g$(pP $N_add(w[p], to, u, z, g + p * $C);$. if (j < $M) a[j] = k;}"
+		"$(pP {mean[f + p] += $N_bias[f + p];"
+		"$?a$(dD mean[f + p] += $N_a[(f + p) * $D + d] * (x[d] - $N_middle[d]);$."
+		"$?g$(dD dmean[(f + p) * $D + d] = $?a$N_a[(f + p) * $D + d]$.$!a0$.;"
+		"$N_back(u, g + p * $C, s, dmean + (f + p) * $D);$.}"
+		"$!gif (!var) continue;$. $R e = $N_prior$?g_slopes$.(c, u, u$?g, h$.);"
+		"$?sl = $N_solve(l, a); $(iM e -= a[i] * a[i]; if (e < 0) e = 0;$."
+		"$(pP {$R v = e;"
+		"$?s$?g$(jM y[j] = e > 0 ? -a[j] : 0;$."
+		"$(iM {const int n = ($?bi < $A ? $A : $.$M) - i; $R t = 0;"
+		"$(jn t += r[j] * a[i + j]; $?g$(jn y[i + j] += r[j] * t;$. v += t * t; r += n;}"
+		"$?g$N_unsolve(l, y);$.$."
+		"$!s$(iM {$?ib[i] = 0; for (int j = i; j < $M; j++) b[i] += *r++ * a[j];$."
+		"$!ib[i] = *r++ * a[i];$.} l = $N_solve(l, b); $(iM v -= b[i] * b[i]; if (v < 0) v = 0;"
+		"$?g$N_unsolve(l, b); r -= $B; $(iM y[i] = 0; $(iM {const $R t = v > 0 ? b[i] : 0;"
+		"$?ifor (int j = i; j < $M; j++) y[j] -= *r++ * t;$.$!iy[i] = -*r++ * t;$.}$.$."
+		"var[f + p] = v * $N_variances[f + p];"
+		"$?g$(iC g[i] = 0; $(jM $N_add(2 * y[j], H + j * $G, u, beta + j * $C, g);"
+		"if ($?se$.$!sv$. > 0) $N_add(2, h, u, u, g); $(dD dvar[(f + p) * $D + d] = 0;"
+		"$N_back(u, g, s, dvar + (f + p) * $D);"
+		"$(dD dvar[(f + p) * $D + d] *= $N_variances[f + p];$.}}}";
 
-/*	Functions are mixtures of processes. */
 static const char gp__export_mix[] =
-		"\nstatic inline void $N_predict$?g_gradient$.(\n"
-		"\t\tconst $R *x, $R *mean, $R *var$?g, $R *dmean, $R *dvar$.)\n{\n"
-		"\tconst $R *c = $N_mixing;\n\t$R m[$Q], v[$Q] = {0}$?g, dm[$Q * $D], dv[$Q * $D]$.;\n"
-		"\t$N_latent$?g_gradient$.(x, m, $!gvar ? v : 0$.$?gv, dm, dv$.);\n"
-		"\tfor (int f = 0; f < $F; f++, c++) {\n\t\t$R a = 0, b = 0;\n"
-		"$?g\t\tfor (int d = f * $D; d < (f + 1) * $D; d++) dmean[d] = dvar[d] = 0;\n$."
-		"\t\tfor (int p = 0; p < $Q; p++, c++) {\n\t\t\ta += *c * m[p];\n\t\t\tb += *c * *c * v[p];\n"
-		"$?g\t\t\tfor (int d = 0; d < $D; d++) {\n\t\t\t\tdmean[f * $D + d] += *c * dm[p * $D + d];\n"
-		"\t\t\t\tdvar[f * $D + d] += *c * *c * dv[p * $D + d];\n\t\t\t}\n$.\t\t}\n"
-		"\t\tmean[f] = a + *c;\n\t\tif (var) var[f] = b;\n\t}\n}\n";
+		"static inline void $N_predict" GP__EXPORT_CALL
+		"const $R *c = $N_mixing; $R m[$Q], v[$Q]$?g, dm[$Q * $D], dv[$Q * $D]$.; $(pQ v[p] = 0;"
+		"$N_latent$?g_gradient$.(x, m, $!gvar ? v : 0$.$?gv, dm, dv$.);"
+		"for (int f = 0; f < $F; f++, c++) {$R a = 0, b = 0;"
+		"$?g$(dD dmean[f * $D + d] = dvar[f * $D + d] = 0;$."
+		"for (int p = 0; p < $Q; p++, c++) {a += *c * m[p]; b += *c * *c * v[p];"
+		"$?g$(dD dmean[f * $D + d] += *c * dm[p * $D + d];"
+		"$(dD dvar[f * $D + d] += *c * *c * dv[p * $D + d];$.}"
+		"mean[f] = a + *c; if (var) var[f] = b;}}";
 
 static const char gp__export_test[] =
-		"\n/* The largest error at $X reference rows: of means in the prior's standard deviations, of\n"
-		"   variances in its variance, of gradients in these by units of the inputs. */\n"
-		"static inline $R $N_self_test(void)\n{\n"
-		"\t$R worst = 0, m[$F], v[$F], dm[$F * $D], dv[$F * $D];\n"
-		"\tfor (int i = 1; i <= $X; i++) {\n"
-		"\t\tconst $R *unit = $N_rows + $D, *row = $N_rows + i * $W;\n"
-		"\t\t$N_predict_gradient(row, m, v, dm, dv);\n\t\trow += $D;\n"
-		"\t\tfor (int k = 0; k < $F * (2 + 2 * $D); k++) {\n"
-		"\t\t\tconst $R got = k < $F ? m[k] : k < 2 * $F ? v[k - $F]\n"
-		"\t\t\t\t\t: k < $F * (2 + $D) ? dm[k - 2 * $F] : dv[k - $F * (2 + $D)];\n"
-		"\t\t\tconst $R off = (got - row[k]) * unit[k], size = off < 0 ? -off : off;\n"
-		"\t\t\tif (size > worst || size != size) worst = size;\n\t\t}\n\t}\n\treturn worst;\n}\n";
+		"/* The largest error at $X reference rows: of means in standard deviations of the prior, of "
+		"variances in its variances. */ static inline $R $N_self_test(void) {"
+		"const $R *unit = $N_rows, *row = unit + 2 * $F; $R worst = 0, got[2 * $F];"
+		"$(iX {$N_predict(row, got, got + $F); row += $D;"
+		"for (int k = 0; k < 2 * $F; k++, row++) {"
+		"const $R off = (got[k] - *row) * unit[k], size = off < 0 ? -off : off;"
+		"if (size > worst || size != size) worst = size;}} return worst;}";
 
 /* --- moments of y --- */
 
 #define GP__EXPORT_PHI "$1 * $[erfc](-m[i] / $[sqrt](2 * (1 + v[i])))"
+#define GP__EXPORT_ADD "mean[i] = m[i]; var[i] = v[i] + "
 
-static const char gp__export_noise[] = "\t\tmean[i] = m[i];\n\t\tvar[i] = v[i] + $N_noise[i];\n";
-static const char gp__export_rates[] =
-		"\t\tconst $R t = $[exp]($0 * m[i] + 0.5~ * v[i]);\n\t\tmean[i] = $1 * t;\n"
-		"\t\tvar[i] = $2 * t + t * t * ($3 * $[expm1](v[i]) + $4);\n";
+static const char gp__export_noise[] = "$(iT {" GP__EXPORT_ADD "$N_y[i];}";
+static const char gp__export_rate[] =
+		"$(iT {const $R t = $[exp]($0 * m[i] + 0.5~ * v[i]); mean[i] = $1 * t;"
+		"var[i] = $2 * t + t * t * ($3 * $[expm1](v[i]) + $4);}";
+/*	Means are probabilities. */
+static const char gp__export_chance[] = "$(iY var[i] = mean[i] * (1 - mean[i]);";
 
-/*	Moments of y from those of f, m and v. each: the text is that of target i. chance: mean is a
-	probability, which has the variance. rule: $N_rule holds nodes and weights by turns. */
-static const struct {
-	int each, chance, rule;
-	const char *text;
-} gp__export_ys[] = {
-		/* in the order of odvgp_likelihood: each, chance, rule, text */
-		{1, 0, 0, gp__export_noise},
-		{1, 1, 0, "\t\tmean[i] = $0 + " GP__EXPORT_PHI ";\n"},
-		{1, 1, 1,
-				"\t\tconst $R sd = $[sqrt](v[i]);\n\t\tmean[i] = 0;\n"
-				"\t\tfor (int h = 0; h < $H; h++)\n\t\t\tmean[i] += $N_rule[2 * h + 1] /\n"
-				"\t\t\t\t\t(1 + $[exp](-m[i] - sd * $N_rule[2 * h]));\n"},
-		{1, 0, 0, gp__export_noise},
-		{1, 0, 0, gp__export_noise},
-		{1, 0, 0, gp__export_rates},
-		{1, 0, 0, gp__export_rates},
-		{1, 0, 0, gp__export_rates},
-		{1, 0, 0, gp__export_rates},
-		{1, 0, 1,
-				"\t\tconst $R sd = $[sqrt](v[i]);\n\t\t$R q = 0;\n"
-				"\t\tmean[i] = " GP__EXPORT_PHI ";\n"
-				"\t\tfor (int h = 0; h < $H; h++) {\n\t\t\tconst $R p = $1 * $[erfc](-$5 *\n"
-				"\t\t\t\t\t(m[i] + sd * $N_rule[2 * h]));\n"
-				"\t\t\tq += $N_rule[2 * h + 1] * p * p;\n\t\t}\n"
-				"\t\tvar[i] = $6 * (mean[i] - q) + q - mean[i] * mean[i];\n"},
-		{0, 1, 0,
-				"\tconst $R sd = $[sqrt](2 * (1 + v[0]));\n\t$R low = 0;\n"
-				"\tfor (int i = 0; i < $Y; i++) {\n\t\tconst $R high = i + 1 < $Y ?\n"
-				"\t\t\t\t$1 * $[erfc]((m[0] - $N_cuts[i]) / sd) : 1;\n"
-				"\t\tmean[i] = high - low;\n\t\tlow = high;\n\t}\n"},
-		{0, 1, 1,
-				"\tfor (int i = 0; i < $F; i++) v[i] = $[sqrt](v[i] > 1e-10~ ? v[i] : 1e-10~);\n"
-				"\tfor (int i = 0; i < $F; i++) {\n\t\tmean[i] = $7;\n"
-				"\t\tfor (int h = 0; h < $H; h++) {\n"
-				"\t\t\tconst $R f = m[i] + v[i] * $N_rule[2 * h];\n"
-				"\t\t\t$R p = $8 * $N_rule[2 * h + 1];\n"
-				"\t\t\tfor (int k = 0; k < $F; k++)\n\t\t\t\tif (k != i)\n"
-				"\t\t\t\t\tp *= $0 + $1 * $[erfc]($5 * (m[k] - f) / v[k]);\n"
-				"\t\t\tmean[i] += p;\n\t\t}\n\t}\n"},
-		{0, 1, 1,
-				"\t$R L[$F], below[$F], p[$F], rest = v[0];\n"
-				"\tint nodes = 1;\n\tfor (int i = 1; i < $F; i++, nodes *= $H) {\n"
-				"\t\tconst $R own = v[i] > 1e-10~ ? v[i] : 1e-10~;\n"
-				"\t\tL[i] = $[sqrt](own + rest);\n\t\tbelow[i] = rest / L[i];\n"
-				"\t\trest *= own / (own + rest);\n\t}\n"
-				"\tfor (int i = 0; i < $F; i++) mean[i] = 0;\n"
-				"\tfor (int h = 0; h < nodes; h++) {\n"
-				"\t\t$R weight = 1, shared = 0, top = 0, sum = 0;\n\t\tp[0] = 0;\n"
-				"\t\tfor (int i = 1, q = h; i < $F; i++, q /= $H) {\n"
-				"\t\t\tconst $R t = $N_rule[q % $H * 2];\n"
-				"\t\t\tweight *= $N_rule[q % $H * 2 + 1];\n"
-				"\t\t\tp[i] = m[i] - m[0] + L[i] * t + shared;\n\t\t\tshared += below[i] * t;\n"
-				"\t\t\tif (p[i] > top) top = p[i];\n\t\t}\n"
-				"\t\tfor (int i = 0; i < $F; i++) sum += p[i] = $[exp](p[i] - top);\n"
-				"\t\tfor (int i = 0; i < $F; i++) mean[i] += weight * p[i] / sum;\n\t}\n"},
-		{1, 0, 0,
-				"\t\tmean[i] = m[i];\n"
-				"\t\tvar[i] = v[i] + $[exp](m[$T + i] + 0.5~ * v[$T + i]);\n"},
+/*	Mean and variance of y from m and v of f, in the order of odvgp_likelihood. N_y holds noise
+	variances, cuts, or nodes and weights of a rule by turns. */
+static const char *const gp__export_ys[][2] = {
+		{gp__export_noise, ""},
+		{"$(iT mean[i] = $0 + " GP__EXPORT_PHI ";", gp__export_chance},
+		{"$(iT {const $R sd = $[sqrt](v[i]); mean[i] = 0;"
+		 "$(hH mean[i] += $N_y[2 * h + 1] / (1 + $[exp](-m[i] - sd * $N_y[2 * h]));}",
+				gp__export_chance},
+		{gp__export_noise, ""},
+		{gp__export_noise, ""},
+		{gp__export_rate, ""},
+		{gp__export_rate, ""},
+		{gp__export_rate, ""},
+		{gp__export_rate, ""},
+		{"$(iT {const $R sd = $[sqrt](v[i]); $R q = 0; mean[i] = " GP__EXPORT_PHI ";"
+		 "$(hH {const $R p = $1 * $[erfc](-$5 * (m[i] + sd * $N_y[2 * h]));"
+		 "q += $N_y[2 * h + 1] * p * p;} var[i] = $6 * (mean[i] - q) + q - mean[i] * mean[i];}",
+				""},
+		{"const $R sd = $[sqrt](2 * (1 + v[0])); $R low = 0;"
+		 "$(iY {const $R high = i + 1 < $Y ? $1 * $[erfc]((m[0] - $N_y[i]) / sd) : 1;"
+		 "mean[i] = high - low; low = high;}",
+				gp__export_chance},
+		{"$(iF v[i] = $[sqrt](v[i] > 1e-10~ ? v[i] : 1e-10~); $(iF {mean[i] = $7;"
+		 "$(hH {const $R f = m[i] + v[i] * $N_y[2 * h]; $R p = $8 * $N_y[2 * h + 1];"
+		 "$(kF if (k != i) p *= $0 + $1 * $[erfc]($5 * (m[k] - f) / v[k]); mean[i] += p;}}",
+				gp__export_chance},
+		{"$R L[$F], below[$F], p[$F], rest = v[0]; int nodes = 1;"
+		 "for (int i = 1; i < $F; i++, nodes *= $H) {"
+		 "const $R own = v[i] > 1e-10~ ? v[i] : 1e-10~; L[i] = $[sqrt](own + rest);"
+		 "below[i] = rest / L[i]; rest *= own / (own + rest);}"
+		 "$(iF mean[i] = 0; for (int h = 0; h < nodes; h++) {"
+		 "$R weight = 1, shared = 0, top = 0, sum = 0; p[0] = 0;"
+		 "for (int i = 1, q = h; i < $F; i++, q /= $H) {const $R t = $N_y[q % $H * 2];"
+		 "weight *= $N_y[q % $H * 2 + 1]; p[i] = m[i] - m[0] + L[i] * t + shared;"
+		 "shared += below[i] * t; if (p[i] > top) top = p[i];}"
+		 "$(iF sum += p[i] = $[exp](p[i] - top); $(iF mean[i] += weight * p[i] / sum;}",
+				gp__export_chance},
+		{"$(iT {" GP__EXPORT_ADD "$[exp](m[$T + i] + 0.5~ * v[$T + i]);}", ""},
 };
 
-/*	The numbers of these texts, as gp__exp_moments and others have them; the tables. */
+/*	Numbers of these texts (rates: as in gp__exp_moments), and N_y. */
 static void gp__export_y_numbers(gp__export *e)
 {
 	const gp__predictor *p = e->p;
 	const gp__view *v = &e->t->v;
-	const gp__likelihood *lik = gp__export_lik(e);
-	int whole = lik->whole, own = lik->params;
-	double *x = e->number, par = own ? (double)v->lik_params[0] : 1, c = whole ? 1 : par;
-	if (gp__export_ys[p->likelihood].text == gp__export_rates) {
-		x[0] = whole || own ? 1 : -1;
-		x[1] = c;
-		x[2] = whole;
-		x[4] = !whole ? c : own ? 1 / par : 0;
-		x[3] = x[4] + c * c;
+	const gp__likelihood *lik = &gp__likelihoods[p->likelihood];
+	const odvgp_real *par = v->lik_params;
+	int whole = lik->whole, own = lik->params, noise = gp__export_ys[p->likelihood][0] == gp__export_noise;
+	double *x = e->number, a = own ? (double)par[0] : 1, c = whole ? 1 : a, cut = 0,
+		   jitter = lik->flags & GP__LIK_LINK ? (double)v->rule[0] : 0,
+		   other = p->F > 1 ? a / (double)(p->F - 1) : 0,
+		   c3 = !whole ? c
+				: own  ? 1 / a
+					   : 0;
+	const double rate[] = {whole || own ? 1.0 : -1.0, c, (double)whole, c3 + c * c, c3},
+				 chance[] = {jitter, 0.5 - jitter, 0, 0, 0, gp__sqrt_half, 1 / (1 + a), other,
+						 1 - a - other};
+	memcpy(x, chance, sizeof chance);
+	if (gp__export_ys[p->likelihood][0] == gp__export_rate) {
+		memcpy(x, rate, sizeof rate);
 		return;
 	}
-	x[0] = lik->flags & GP__LIK_LINK ? (double)v->rule[0] : 0;
-	x[1] = 0.5 - x[0];
-	x[5] = gp__sqrt_half;
-	x[6] = 1 / (1 + par);
-	x[7] = p->F > 1 ? par / (double)(p->F - 1) : 0;
-	x[8] = 1 - par - x[7];
-	if (gp__export_ys[p->likelihood].text == gp__export_noise) {
-		gp__export_table(e, "noise");
-		GP__FOR(t, p->T) {
-			double scale = (double)gp__predict_scale(e->t, t), s = par, df = 0;
-			if (lik->flags & GP__LIK_GAUSSIAN) s = (double)v->lik_params[p->lik_params > 1 ? t : 0];
-			else if (own > 1) df = (double)v->lik_params[1], s *= s * df / (df - 2);
-			else s *= 2 * s;
-			gp__export_number(e, s * scale * scale);
-		}
-		gp__export_end(e);
+	gp__export_begin(e, "y");
+	for (ptrdiff_t t = 0; noise && t < p->T; t++) {
+		double scale = (double)gp__predict_scale(e->t, t), s = a * a;
+		if (lik->flags & GP__LIK_GAUSSIAN) s = (double)par[p->lik_params > 1 ? t : 0];
+		else s *= own > 1 ? (double)par[1] / ((double)par[1] - 2) : 2;
+		gp__export_number(e, s * scale * scale);
 	}
-	if (p->likelihood == ODVGP_LIKELIHOOD_ORDINAL) {
-		double cut = (double)v->lik_params[p->classes - 2];
-		gp__export_table(e, "cuts");
-		GP__FOR(k, p->classes - 1) {
-			gp__export_number(e, cut);
-			cut += k < p->classes - 2 ? (double)v->lik_params[k] : 0;
-		}
-		gp__export_end(e);
+	for (ptrdiff_t k = 0; p->likelihood == ODVGP_LIKELIHOOD_ORDINAL && k < p->classes - 1; k++)
+		gp__export_number(e, cut += (double)par[k ? k - 1 : p->classes - 2]);
+	if (!e->at) {
+		odvgp_real t[GP__EXPORT_NODES], w[GP__EXPORT_NODES];
+		gp__gauss_hermite(GP__EXPORT_NODES, t, w);
+		GP__FOR(h, 2 * GP__EXPORT_NODES) gp__export_number(e, (double)(h % 2 ? w : t)[h / 2]);
 	}
+	gp__export_end(e);
 }
 
+/*	Student's variance is infinite for df <= 2: then there is no such function. */
 static void gp__export_y(gp__export *e)
 {
-	odvgp_real t[GP__EXPORT_NODES], w[GP__EXPORT_NODES];
-	int lik = e->p->likelihood;
+	const gp__predictor *p = e->p;
+	if (p->likelihood == ODVGP_LIKELIHOOD_STUDENTT && !(e->t->v.lik_params[1] > 2)) return;
 	gp__export_y_numbers(e);
-	if (gp__export_ys[lik].rule) {
-		gp__gauss_hermite(GP__EXPORT_NODES, t, w);
-		gp__export_table(e, "rule");
-		GP__FOR(h, GP__EXPORT_NODES) {
-			gp__export_number(e, (double)t[h]);
-			gp__export_number(e, (double)w[h]);
-		}
-		gp__export_end(e);
-	}
-	gp__export_put(e, "\n/* Mean and variance of y, $Y numbers each. */\n"
-					  "static inline void $N_predict_y(const $R *x, $R *mean, $R *var)\n{\n"
-					  "\t$R m[$F], v[$F];\n\t$N_predict(x, m, v);\n");
-	if (gp__export_ys[lik].each) gp__export_put(e, "\tfor (int i = 0; i < $T; i++) {\n");
-	gp__export_put(e, gp__export_ys[lik].text);
-	if (gp__export_ys[lik].each) gp__export_put(e, "\t}\n");
-	if (gp__export_ys[lik].chance)
-		gp__export_put(e, "\tfor (int i = 0; i < $Y; i++) var[i] = mean[i] * (1 - mean[i]);\n");
-	gp__export_put(e, "}\n");
+	gp__export_put(e, "/* Mean and variance of y, $Y numbers each. */ static inline void "
+					  "$N_predict_y(const $R *x, $R *mean, $R *var) {"
+					  "$R m[$F], v[$F]; $N_predict(x, m, v);");
+	gp__export_put(e, gp__export_ys[p->likelihood][0]);
+	gp__export_put(e, gp__export_ys[p->likelihood][1]);
+	gp__export_put(e, "}");
 }
 
 /* --- without libm --- */
 
-#define GP__EXPORT_BITS "\tunion {\n\t\t$R x;\n\t\t$?dunsigned long long$.$!dunsigned$. i;\n\t} b;\n"
+#define GP__EXPORT_WORD "$?dunsigned long long$.$!dunsigned$."
+#define GP__EXPORT_BITS "union {$R x; " GP__EXPORT_WORD " i;} b;"
 
-/*	In the order of gp__export_libm: each uses what stands above it. */
+/*	In the order of gp__export_libm: each calls what stands above it. */
 static const char *const gp__export_own[] = {
-		"$R $N_exp($R x)\n{\n" GP__EXPORT_BITS
-		"\tif (!(x > $?d-708$.$!d-87$.)) return x != x ? x : 0;\n"
-		"\tif (x > $?d709$.$!d88$.) x = $?d709$.$!d88$.;\n"
-		"\tconst int n = (int)(x * $2 + (x < 0 ? -0.5~ : 0.5~));\n"
-		"\tconst $R y = x - ($R)n * $0 - ($R)n * $1;\n\tb.x = $&0;\n"
-		"\tb.i += ($?dunsigned long long$.$!dunsigned$.)n << $?d52$.$!d23$.;\n\treturn b.x;\n}\n",
-		"$R $N_sqrt($R x)\n{\n" GP__EXPORT_BITS "\t$R y;\n\tif (!(x > 0)) return x;\n\tb.x = x;\n"
-		"\tb.i = $?d0x5fe6eb50c7b537a9$.$!d0x5f3759df$. - (b.i >> 1);\n\ty = b.x;\n"
-		"\tfor (int i = 0; i < 5; i++) y *= 1.5~ - 0.5~ * x * y * y;\n"
-		"\tb.x = x * y;\n\treturn b.x + 0.5~ * y * (x - b.x * b.x);\n}\n",
-		"$R $N_log($R x)\n{\n" GP__EXPORT_BITS "\tb.x = x;\n"
-		"\tint n = (int)(b.i >> $?d52) - 1023$.$!d23) - 127$.;\n"
-		"\tb.i = $?d(b.i & 0xfffffffffffff) | 0x3ff0000000000000$.$!d(b.i & 0x7fffff) | "
-		"0x3f800000$.;\n"
-		"\tif (b.x > $3) b.x *= 0.5~, n++;\n\tconst $R t = (b.x - 1) / (b.x + 1), y = t * t;\n"
-		"\treturn ($R)n * $0 + (($R)n * $1 + 2 * t * ($&1));\n}\n",
-		/* of x + n pi / 2 */
-		"$R $N_turn($R x, int n)\n{\n\tconst int k = (int)(x * $6 + (x < 0 ? -0.5~ : 0.5~));\n"
-		"\tconst $R t = x - ($R)k * $4 - ($R)k * $5, y = t * t;\n"
-		"\tconst $R s = (n + k) & 1 ? $&2 : t * ($&3);\n\treturn (n + k) & 2 ? -s : s;\n}\n"
-		"static inline $R $N_sin($R x)\n{\n\treturn $N_turn(x, 0);\n}\n",
-		"$R $N_cos($R x)\n{\n\treturn $N_turn(x, 1);\n}\n",
-		"$R $N_log1p($R x)\n{\n\tconst $R u = 1 + x;\n"
-		"\treturn u > 1 ? $[log](u) * (x / (u - 1)) : x;\n}\n",
-		"$R $N_expm1($R x)\n{\n\tconst $R u = $[exp](x);\n"
-		"\treturn x > 1 ? u - 1 : u > 1 ? (u - 1) * (x / $[log](u)) : x;\n}\n",
-		/* erf by a series of one sign, or a continued fraction */
-		"$R $N_erfc($R x)\n{\n\tconst $R a = x < 0 ? -x : x, e = $7 * $[exp](-a * a);\n"
-		"\t$R s = 0;\n\tif (a > 2.5~) {\n\t\tfor (int i = 60; i > 0; i--) s = 0.5~ * ($R)i / (a + s);\n"
-		"\t\ts = e / (a + s);\n\t\treturn x < 0 ? 2 - s : s;\n\t}\n"
-		"\tfor (int i = 60; i > 0; i--) s = 2 * a * a / (2 * ($R)i + 1) * (1 + s);\n"
-		"\ts = 2 * a * e * (1 + s);\n\treturn x < 0 ? 1 + s : 1 - s;\n}\n"};
+		"exp($R x) {" GP__EXPORT_BITS "if (!(x > $?d-708$.$!d-87$.)) return x != x ? x : 0;"
+		"if (x > $?d709$.$!d88$.) x = $?d709$.$!d88$.;"
+		"const int n = (int)(x * $2 + (x < 0 ? -0.5~ : 0.5~));"
+		"const $R y = x - ($R)n * $0 - ($R)n * $1; b.x = $&0;"
+		"b.i += (" GP__EXPORT_WORD ")n << $?d52$.$!d23$.; return b.x;}",
+		"sqrt($R x) {" GP__EXPORT_BITS "$R y; if (!(x > 0)) return x; b.x = x;"
+		"b.i = $?d0x5fe6eb50c7b537a9$.$!d0x5f3759df$. - (b.i >> 1); y = b.x;"
+		"for (int i = 0; i < 5; i++) y *= 1.5~ - 0.5~ * x * y * y;"
+		"b.x = x * y; return b.x + 0.5~ * y * (x - b.x * b.x);}",
+		"log($R x) {" GP__EXPORT_BITS "b.x = x; int n = (int)(b.i >> $?d52) - 1023$.$!d23) - 127$.;"
+		"b.i = $?d(b.i & 0xfffffffffffff) | 0x3ff0000000000000$."
+		"$!d(b.i & 0x7fffff) | 0x3f800000$.; if (b.x > $3) b.x *= 0.5~, n++;"
+		"const $R t = (b.x - 1) / (b.x + 1), y = t * t;"
+		"return ($R)n * $0 + (($R)n * $1 + 2 * t * ($&1));}",
+		"turn($R x, int n) {const int k = (int)(x * $6 + (x < 0 ? -0.5~ : 0.5~));"
+		"const $R t = x - ($R)k * $4 - ($R)k * $5, y = t * t;"
+		"const $R s = (n + k) & 1 ? $&2 : t * ($&3); return (n + k) & 2 ? -s : s;}"
+		"static inline $R $N_sin($R x) {return $N_turn(x, 0);}",
+		"cos($R x) {return $N_turn(x, 1);}",
+		"log1p($R x) {const $R u = 1 + x; return u > 1 ? $[log](u) * (x / (u - 1)) : x;}",
+		"expm1($R x) {const $R u = $[exp](x);"
+		"return x > 1 ? u - 1 : u > 1 ? (u - 1) * (x / $[log](u)) : x;}",
+		/* erf's series of one sign, or a continued fraction */
+		"erfc($R x) {const $R a = x < 0 ? -x : x, e = $7 * $[exp](-a * a); $R s = 0;"
+		"if (a > 2.5~) {for (int i = 60; i > 0; i--) s = 0.5~ * ($R)i / (a + s);"
+		"s = e / (a + s); return x < 0 ? 2 - s : s;}"
+		"for (int i = 60; i > 0; i--) s = 2 * a * a / (2 * ($R)i + 1) * (1 + s);"
+		"s = 2 * a * e * (1 + s); return x < 0 ? 1 + s : 1 - s;}"};
 
 static void gp__export_own_libm(gp__export *e)
 {
-	/* ln 2 and pi / 2 in two parts, of which n times the first is exact; 1 / ln 2, sqrt 2, 2 / pi,
-	   1 / sqrt pi */
+	/* ln 2 and pi / 2 in two parts, a few times the first of which is exact; 1 / ln 2, sqrt 2;
+	   2 / pi, 1 / sqrt pi */
 	const double numbers[] = {e->wide ? 6.93147180369123816490e-01 : 0.693359375,
 			e->wide ? 1.90821492927058770002e-10 : -2.12194440054690583e-4, 1.44269504088896340736,
 			1.41421356237309504880, e->wide ? 1.57079632673412561417 : 1.5703125,
 			e->wide ? 6.07710050650619224932e-11 : 4.83826794896619231322e-4,
 			0.63661977236758134308, 0.56418958354775628695};
+	int last = (int)GP__COUNT(gp__export_own) - 1;
 	memcpy(e->number, numbers, sizeof numbers);
-	if (e->called & 1u << 4) e->called |= 1u << 3; /* cos is next to sin */
-	for (int i = (int)GP__COUNT(gp__export_own); i-- > 0 && e->o->no_libm;) {
-		int k = e->writes ? (int)GP__COUNT(gp__export_own) - 1 - i : i;
+	/* counting: from the last on, as each notes what it calls */
+	for (int i = 0; i <= last && e->o->no_libm; i++) {
+		int k = e->writes ? i : last - i;
 		if (!(e->called >> k & 1)) continue;
-		gp__export_put(e, "\nstatic inline ");
+		gp__export_put(e, "static inline $R $N_");
 		gp__export_put(e, gp__export_own[k]);
 	}
 }
 
-/* --- reference rows --- */
+/* --- odvgp_export --- */
 
+/*	What a call needs beside gp__export: one row of inputs and of moments, and scratch. */
 typedef struct {
-	odvgp_real *x, *all; /* [D]; [F (2 + 2 D)] as odvgp_predict_gradient has them for one row */
-	odvgp_real *prior;   /* [F] the largest variances of the prior */
+	odvgp_real *x, *moments, *prior; /* [D]; [2 F]; [F] */
 	void *scratch;
-	size_t bytes; /* of scratch */
-} gp__export_reference;
+	size_t bytes;
+} gp__export_work;
 
-/*	Row i: the caller's, or between two inducing points. */
+/*	Reference row i lies between two inducing points. */
 static void gp__export_row(gp__export *e, ptrdiff_t i, odvgp_real *x)
 {
-	const odvgp_export_options *o = e->o;
 	const gp__view *v = &e->t->v;
-	ptrdiff_t D = e->p->D, M = e->p->M, j = i * M / GP__EXPORT_ROWS;
-	GP__FOR(d, D)
-		x[d] = o->X ? o->X[i * o->rows / GP__EXPORT_ROWS * D + d]
-					: v->x_mean[d] + v->x_scale[d] * v->beta_centre[d];
+	ptrdiff_t M = e->p->M, j = i * M / GP__EXPORT_ROWS;
+	GP__FOR(d, e->p->D) x[d] = v->x_mean[d] + v->x_scale[d] * v->beta_centre[d];
 	gp__predict_points(e->t, v->beta, M, v->beta_centre);
 	GP__EACH_GROUP(g, e->k)
-		for (ptrdiff_t c = 0; c < (ptrdiff_t)gp__group_kernel(e->k, g)->ndims && !o->X; c++) {
+		GP__FOR(c, (ptrdiff_t)gp__group_kernel(e->k, g)->ndims) {
 			gp__export_column column = gp__export_column_of(e, g, c);
 			x[column.column] = (odvgp_real)(column.shift + 0.7 * gp__export_place(e, g, c, j) +
 											0.3 * gp__export_place(e, g, c, (j + 1) % M));
 		}
-	GP__FOR(d, D) x[d] = (odvgp_real)gp__export_round(e, (double)x[d]);
+	GP__FOR(d, e->p->D) x[d] = (odvgp_real)gp__export_round(e, (double)x[d]);
 }
 
-static odvgp_status gp__export_row_moments(
-		const odvgp_server *s, const gp__export_reference *r, odvgp_info *info)
-{
-	ptrdiff_t F = s->F, D = s->D;
-	odvgp_gradient to = {r->all, r->all + F, r->all + 2 * F, r->all + F * (2 + D), NULL, NULL};
-	return odvgp_predict_gradient(s, r->x, 1, &to, r->scratch, r->bytes, info);
-}
-
-/*	Raises the prior's variances to those at x. */
-static void gp__export_priors(gp__export *e, const gp__export_reference *r)
+/*	Raises the functions' largest variances of the prior to those at x. */
+static void gp__export_prior(gp__export *e, const odvgp_real *x, odvgp_real *prior)
 {
 	const gp__predictor *p = e->p;
-	gp__predict_inputs(e->t, r->x, 1);
+	gp__predict_inputs(e->t, x, 1);
 	GP__FOR(f, p->F) {
-		odvgp_real sum = 0, scale = gp__predict_scale(e->t, f);
+		odvgp_real sum = 0;
 		GP__FOR(q, p->P) {
-			if (!p->mixed && q != f) continue;
+			odvgp_real w = p->mixed ? e->t->v.mixing[f * p->P + q] : (odvgp_real)(q == f);
 			gp__predict_unit(e->t, p->units > 1 ? q : 0);
-			odvgp_real w = scale * (p->mixed ? e->t->v.mixing[f * p->P + q] : 1);
+			w *= gp__predict_scale(e->t, f);
 			sum += w * w * gp__predict_prior(e->t, 0);
 		}
-		r->prior[f] = GP__MAX(r->prior[f], sum);
+		prior[f] = GP__MAX(prior[f], sum);
 	}
 	gp__predict_unit(e->t, 0);
 }
 
-/*	The largest of column d's rates: one by its shortest lengthscale. */
-static double gp__export_rate(const gp__export *e, ptrdiff_t d)
+static odvgp_status gp__export_rows(
+		gp__export *e, const odvgp_server *s, const gp__export_work *w, odvgp_info *info)
 {
-	double most = 1 / (double)e->t->v.x_scale[d];
-	GP__EACH_GROUP(g, e->k)
-		GP__FOR(i, (ptrdiff_t)gp__group_kernel(e->k, g)->ndims) {
-			gp__export_column c = gp__export_column_of(e, g, i);
-			uint32_t l = e->k->group_base[g];
-			double root = gp__export_scaled(e, l) ? 1 : sqrt(gp__export_factor(e, l));
-			if (c.column == d) most = GP__MAX(most, root * c.rate);
-		}
-	return most;
-}
-
-static odvgp_status gp__export_reference_rows(
-		gp__export *e, const odvgp_server *s, const gp__export_reference *r, odvgp_info *info)
-{
-	ptrdiff_t F = s->F, D = s->D;
-	gp__zero(r->prior, F);
+	ptrdiff_t F = s->F;
+	gp__zero(w->prior, F);
 	GP__FOR(i, GP__EXPORT_ROWS) {
-		gp__export_row(e, i, r->x);
-		gp__export_priors(e, r);
+		gp__export_row(e, i, w->x);
+		gp__export_prior(e, w->x, w->prior);
 	}
-	gp__export_table(e, "rows");
-	GP__FOR(d, D) gp__export_number(e, 0);
-	GP__FOR(k, F * (2 + 2 * D)) {
-		int is_var = (k >= F && k < 2 * F) || k >= F * (2 + D);
-		ptrdiff_t f = k < 2 * F ? k % F : (k - 2 * F) / D % F;
-		double v = (double)r->prior[f], unit = 1 / (is_var ? v : sqrt(v));
-		if (k >= 2 * F) unit /= gp__export_rate(e, (k - 2 * F) % D);
-		gp__export_number(e, unit);
-	}
+	gp__export_begin(e, "rows");
+	GP__FOR(f, F) gp__export_number(e, 1 / sqrt((double)w->prior[f]));
+	GP__FOR(f, F) gp__export_number(e, 1 / (double)w->prior[f]);
 	GP__FOR(i, GP__EXPORT_ROWS) {
-		gp__export_row(e, i, r->x);
-		odvgp_status status = gp__export_row_moments(s, r, info);
+		gp__export_row(e, i, w->x);
+		odvgp_status status = odvgp_predict(
+				s, w->x, 1, w->moments, w->moments + F, w->scratch, w->bytes, info);
 		if (status) return status;
-		GP__FOR(d, D) gp__export_number(e, (double)r->x[d]);
-		GP__FOR(k, F * (2 + 2 * D)) gp__export_number(e, (double)r->all[k]);
+		GP__FOR(d, s->D) gp__export_number(e, (double)w->x[d]);
+		GP__FOR(f, 2 * F) gp__export_number(e, (double)w->moments[f]);
 	}
 	gp__export_end(e);
 	return ODVGP_OK;
 }
 
-/*	Code of a Cortex-M4F and its instructions, from counts of those that gcc -Os makes. */
-static void gp__export_estimate(gp__export *e)
-{
-	const gp__predictor *p = e->p;
-	double M = p->M, Z = M + p->M_gamma, P = p->P, C = (double)e->columns, D = p->D, point = 0,
-		   G = (double)gp__export_size(e, 'G'), U = p->units, triangle = 0.5 * M * (M + 1),
-		   roots = (double)gp__export_size(e, 'B');
-	odvgp_export_costs *c = &e->costs;
-	GP__EACH_BASE(l, e->k)
-		point += 8 + (e->k->base[l].group == GP__NO_GROUP ? 0 : 45);
-	c->text_bytes = e->bytes;
-	c->mean = U * (40 + 12 * C + Z * (14 + 7 * C + point + 6 * P / U)) + 10 * P;
-	c->moments = c->mean + (p->factor == GP__FACTOR_OF_S ? U : P) * (5.5 * triangle + 14 * M) +
-				 P * (5.5 * roots + 14 * M);
-	c->gradient = c->moments + U * Z * (10 * G + P / U * (10 + 8 * C)) +
-				  P * (12 * triangle + M * (24 + 8 * C) + 12 * D);
-	c->stack = (size_t)((C + M) * (e->wide ? 8 : 4)) + 120;
-	c->flash += 450 + 60 * p->base_kernels;
-}
-
-/* --- odvgp_export --- */
-
-static void gp__export_comment(gp__export *e)
+static void gp__export_head(gp__export *e)
 {
 	char kernel[400];
 	gp__text text = {kernel, sizeof kernel, 0};
 	gp__put_kernel(&text, e->k, e->t->v.hyp, e->k->nnode - 1, 0);
-	gp__export_put(e, "/* $N.h, written by odvgp: mean and variance of a sparse Gaussian process.\n"
-					  "   inputs $D, functions $F, inducing points $Z, kernel ");
+	gp__export_put(e, "/* A sparse Gaussian process, written by odvgp.h: $D inputs, $F functions, $Z "
+					  "inducing points.\n   $N_predict(x, mean, var) for x [$D], mean and var [$F], in "
+					  "units of the data. Kernel of standardised inputs:\n   ");
 	gp__export_text(e, kernel);
-	gp__export_put(e, "\n   x [$D], mean [$F], var [$F] or NULL, dmean and dvar [$F * $D], in the "
-					  "units of the data.\n");
+	gp__export_text(e, "\n");
 	if (e->o->about) gp__export_text(e, e->o->about);
-	gp__export_put(e, " */\n#ifndef $N_H_INCLUDED\n#define $N_H_INCLUDED\n\n");
-	if (!e->o->no_libm) gp__export_put(e, "#include <math.h>\n\n");
+	gp__export_put(e, " */\n#ifndef $N_INCLUDED\n#define $N_INCLUDED\n");
+	if (!e->o->no_libm) gp__export_text(e, "#include <math.h>\n");
 	if (e->o->constants) gp__export_text(e, e->o->constants);
+	gp__export_text(e, "\n");
+	e->fresh = 1;
 }
 
-static void gp__export_functions(gp__export *e)
+static odvgp_status gp__export_all(
+		gp__export *e, const odvgp_server *s, const gp__export_work *w, odvgp_info *info)
 {
-	static const char *const sums[] = {
-			"\nstatic inline void $N_add($R w, const $R *h, const $R *u, const $R *z, $R *g)\n{\n"
-			"\t(void)w, (void)h, (void)u, (void)z, (void)g;\n",
-			"\nstatic inline void $N_back(const $R *u, const $R *g, const $R *s, $R *dx)\n{\n"
-			"\t(void)u, (void)g, (void)s, (void)dx;\n"};
-	gp__export_columns(e,
-			"\nstatic inline void $N_inputs(const $R *x, $R *u, const $R *s)\n{\n"
-			"\t(void)x, (void)u, (void)s;\n",
-			gp__export_inputs);
+	e->fresh = 1;
+	e->costs.flash = e->costs.text_bytes = 0;
+	if (e->writes) {
+		gp__export_head(e);
+		gp__export_own_libm(e);
+	}
+	gp__export_tables(e);
 	gp__export_put(e, gp__export_solve);
 	for (e->gradient = 0; e->gradient < 2; e->gradient++) {
-		if (e->gradient) {
-			gp__export_columns(e, sums[0], gp__export_adds);
-			gp__export_columns(e, sums[1], gp__export_backs);
-			gp__export_put(e, gp__export_unsolve);
-		}
+		gp__export_loop(e, e->gradient);
+		if (e->gradient) gp__export_loop(e, 2);
+		if (e->gradient) gp__export_put(e, gp__export_unsolve);
 		gp__export_kernel(e, 0);
 		gp__export_kernel(e, 1);
 		gp__export_put(e, gp__export_predict);
 		if (e->p->mixed) gp__export_put(e, gp__export_mix);
 	}
 	e->gradient = 0;
-}
-
-static odvgp_status gp__export_all(
-		gp__export *e, const odvgp_server *s, const gp__export_reference *r, odvgp_info *info)
-{
-	e->used = e->bytes = e->costs.flash = 0;
-	if (e->writes) gp__export_comment(e);
-	if (e->writes) gp__export_own_libm(e);
-	gp__export_tables(e);
-	gp__export_functions(e);
 	gp__export_y(e);
-	size_t flash = e->costs.flash;
-	odvgp_status status = gp__export_reference_rows(e, s, r, info);
+	size_t flash = e->costs.flash; /* the self-test is for the host */
+	odvgp_status status = gp__export_rows(e, s, w, info);
 	e->costs.flash = flash;
 	gp__export_put(e, gp__export_test);
-	gp__export_text(e, "\n#endif\n");
-	if (!e->writes) gp__export_own_libm(e);
-	if (!e->writes) gp__export_comment(e);
+	gp__export_text(e, "#endif\n");
+	if (!e->writes) {
+		gp__export_own_libm(e);
+		gp__export_head(e);
+	}
 	gp__export_flush(e);
-	if (!status && e->failed)
-		return gp__refuse(info, ODVGP_E_STOPPED, "write", "it asked to stop");
-	return status;
+	return status			? status
+		   : e->failed ? gp__refuse(info, ODVGP_E_STOPPED, "write", "it asked to stop")
+					   : ODVGP_OK;
 }
 
-static int gp__is_identifier(const char *name)
+/*	Code and instructions of a Cortex-M4F. */
+static void gp__export_estimate(gp__export *e)
 {
-	size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
-	return n > 0 && n <= 40 && !name[n] && !(*name >= '0' && *name <= '9');
+	const gp__predictor *p = e->p;
+	double M = p->M, P = p->P, U = p->units, Z = U * (M + p->M_gamma), C = (double)e->columns,
+		   bases = 0, rows = 0.5 * M * (M + 1), roots = (double)gp__export_is(e, 'B');
+	odvgp_export_costs *c = &e->costs;
+	GP__EACH_BASE(l, e->k) bases += e->k->base[l].group == GP__NO_GROUP ? 3 : 50;
+	c->mean = U * (40 + 12 * C) + Z * (14 + 7 * C + bases + 6 * P / U) + 10 * P;
+	c->moments = c->mean + (p->factor == GP__FACTOR_OF_S ? U : P) * (5.5 * rows + 14 * M) +
+				 P * (5.5 * roots + 14 * M);
+	c->gradient = c->moments + Z * P / U * (10 + 8 * C) + P * (12 * rows + M * (24 + 8 * C));
+	c->stack = (size_t)((C + M) * (e->wide ? 8 : 4)) + 120;
+	c->flash += 450 + 60 * p->base_kernels;
 }
 
 static odvgp_status gp__export_check(
 		const odvgp_server *s, const odvgp_export_options *o, odvgp_info *info)
 {
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
 	const gp__predictor *p = gp__served(s);
 	if (!p) return gp__not_served(info);
-	odvgp_status status = gp__gradient_check(s, info);
-	if (status) return status;
+	if (p->layers > 1 || p->patches.height)
+		return gp__unsupported(info, "server", "layers and images are not exported");
 	if (p->likelihood == ODVGP_LIKELIHOOD_SOFTMAX && p->F > GP__TENSOR_CLASSES)
 		return gp__unsupported(info, "server", "SOFTMAX is exported for at most four classes");
 	if (!o || !o->name) return gp__is_null(info, o ? "options.name" : "options");
-	if (!gp__is_identifier(o->name))
+	size_t n = strspn(o->name, letters);
+	if (!n || n > 40 || o->name[n] || (*o->name >= '0' && *o->name <= '9'))
 		return gp__refuse(
 				info, ODVGP_E_ARG, "options.name", "must be a name in C of at most 40 characters");
 	if (o->real != 0 && o->real != 4 && o->real != 8)
 		return gp__refuse(info, ODVGP_E_ARG, "options.real", "must be 4 or 8 bytes, or 0");
 	if (o->about && strstr(o->about, "*/"))
 		return gp__refuse(info, ODVGP_E_ARG, "options.about", "must not end a comment");
-	if (o->X && (o->rows < 1 || !gp__finite(o->X, o->rows * p->D)))
-		return gp__refuse(info, ODVGP_E_ARG, "options.X", "must have rows, of finite numbers");
 	return ODVGP_OK;
 }
 
 static size_t gp__export_layout(
-		gp__arena *a, const odvgp_server *s, gp__export **e, gp__export_reference *r)
+		gp__arena *a, const odvgp_server *s, gp__export **e, gp__export_work *w)
 {
 	*e = GP__TAKE(a, gp__export, 1);
-	r->x = gp__take(a, 1, s->D);
-	r->all = gp__take(a, s->F, 2 + 2 * s->D);
-	r->prior = gp__take(a, 1, s->F);
-	r->bytes = gp__gradient_size(s, 1);
-	r->scratch = GP__TAKE(a, char, r->bytes);
-	size_t own = gp__predict_size(s, 1, 0);
-	return own && r->bytes && !a->bad ? a->used + 64 + own : 0;
+	w->x = gp__take(a, 1, s->D);
+	w->moments = gp__take(a, 2, s->F);
+	w->prior = gp__take(a, 1, s->F);
+	w->bytes = gp__predict_size(s, 1, 0);
+	w->scratch = GP__TAKE(a, char, w->bytes);
+	return w->bytes && !a->bad ? a->used + w->bytes + 128 : 0;
 }
 
 ODVGP_API size_t odvgp_export_scratch(const odvgp_server *s, odvgp_info *info)
 {
+	const odvgp_export_options any = {"f", 0, 0, NULL, NULL, NULL, NULL};
 	gp__arena a = gp__measuring();
 	gp__export *e;
-	gp__export_reference r;
-	if (!gp__served(s)) return gp__no_size(gp__not_served(info));
-	if (gp__gradient_check(s, info)) return 0;
-	size_t bytes = gp__export_layout(&a, s, &e, &r);
-	return bytes ? bytes + 64 : gp__too_large(info, "server");
+	gp__export_work w;
+	if (gp__export_check(s, &any, info)) return 0;
+	size_t bytes = gp__export_layout(&a, s, &e, &w);
+	return bytes ? bytes : gp__too_large(info, "server");
 }
 
 ODVGP_API odvgp_status odvgp_export(const odvgp_server *s, const odvgp_export_options *o,
@@ -11389,28 +11179,29 @@ ODVGP_API odvgp_status odvgp_export(const odvgp_server *s, const odvgp_export_op
 	odvgp_status status = gp__export_check(s, o, info);
 	gp__arena a, rest;
 	gp__export *e;
-	gp__export_reference r;
+	gp__export_work w;
 	if (status) return status;
 	if (!scratch) return gp__is_null(info, "scratch");
 	if (scratch_bytes < odvgp_export_scratch(s, info)) return gp__scratch_small(info);
 	a = gp__scratch_arena(scratch, scratch_bytes);
-	gp__export_layout(&a, s, &e, &r);
+	gp__export_layout(&a, s, &e, &w);
 	gp__arena_init(&rest, a.base + a.used, a.size - a.used);
 	memset(e, 0, sizeof *e);
-	e->p = gp__layer_of(s);
-	e->o = o;
-	e->wide = (o->real ? o->real : (int)sizeof(odvgp_real)) == 8;
-	e->write = o->write;
-	e->user = o->user;
 	e->t = gp__predict_begin(s, 1, 0, rest);
 	ODVGP_ASSERT(e->t);
+	e->p = e->t->p;
 	e->k = e->t->kernel;
+	e->o = o;
+	e->wide = (o->real ? o->real : (int)sizeof(odvgp_real)) == 8;
 	e->columns = GP__MAX(1, gp__points_columns(e->k));
-	if ((status = gp__export_all(e, s, &r, info))) return status;
+	if ((status = gp__export_all(e, s, &w, info))) return status;
+	odvgp_export_costs counted = e->costs;
+	e->writes = o->write != NULL;
+	if (e->writes) status = gp__export_all(e, s, &w, info);
+	e->costs = counted;
 	gp__export_estimate(e);
-	if (costs) *costs = e->costs;
-	e->writes = 1;
-	return o->write ? gp__export_all(e, s, &r, info) : ODVGP_OK;
+	if (!status && costs) *costs = e->costs;
+	return status;
 }
 
 /* ---- >>model   types of training: slots, nodes, units, state
