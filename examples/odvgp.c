@@ -43,6 +43,7 @@
         report.h    results as JSON and text
         picture.h   what a model has learned, as a picture
         apply.h     the commands predict and sample
+        export.h    the command export
         train.h     one training
         compare.h   several trainings, one table
         folds.h     trainings without each part of the rows in turn */
@@ -56,6 +57,7 @@
 #include <fcntl.h>
 #include "tool/compare.h"
 #include "tool/apply.h"
+#include "tool/export.h"
 #include "tool/folds.h"
 
 /* ---- help ---- */
@@ -67,8 +69,9 @@ static const char usage[] =
 		"  odvgp compare --data train.csv --bases coupled,orth [options]\n"
 		"  odvgp predict --model out.odvgp --data new.csv [--out pred.csv] [options]\n"
 		"  odvgp sample  --model out.odvgp --data grid.csv [--samples 10] [options]\n"
+		"  odvgp export  --model out.odvgp --name arm [--real double] [--out arm.h]\n"
 		"  odvgp info    out.odvgp [--json]\n"
-		"  odvgp help    [train|compare|predict|sample|info]\n"
+		"  odvgp help    [train|compare|predict|sample|export|info]\n"
 		"  odvgp --version\n";
 
 static const char train_help[] =
@@ -152,6 +155,13 @@ static const char sample_help[] =
 		"Columns are sample_K; of several targets, and of each class of robustmax and softmax,\n"
 		"sample_K_NAME.\n";
 
+static const char export_help[] =
+		"odvgp export writes the model as one header for C99 and C++17, of constant tables and\n"
+		"functions that allocate nothing: NAME_predict(x, mean, var), NAME_predict_gradient,\n"
+		"NAME_predict_y, and NAME_self_test, which returns the largest error at ten rows. x has\n"
+		"the units of the data; texts have constants. What a Cortex-M4F needs goes to stderr.\n"
+		"Layers, images and softmax of more than four classes are refused.\n";
+
 static const char info_help[] = "odvgp info prints what a model file holds.\n";
 
 static const char split_help[] =
@@ -196,7 +206,7 @@ static const char kernels_help[] =
 
 /*  In the order of command_words. */
 static const char *const command_help[COMMAND_COUNT] = {
-		train_help, compare_help, predict_help, sample_help, info_help};
+		train_help, compare_help, predict_help, sample_help, export_help, info_help};
 
 /*  TRAIN and so on. */
 static int command_by_name(const char *name)
@@ -518,6 +528,7 @@ int main(int argc, char **argv)
 															  : command == COMPARE ? run_compare(&o)
 															  : command == PREDICT ? run_predict(&o)
 															  : command == SAMPLE  ? run_sample(&o)
+															  : command == EXPORT  ? run_export(&o)
 																				   : run_info(&o);
 	options_free(&o);
 	return finish(stop_signal ? signal_code() : code);

@@ -17,6 +17,7 @@ enum {
 	COMPARE = 8,
 	KEPT = 16,
 	SAMPLE = 32,
+	EXPORT = 64,
 	FIT = TRAIN | COMPARE,
 	USE = PREDICT | SAMPLE
 };
@@ -26,9 +27,13 @@ enum {
       commands and KEPT, help */
 #define OPTIONS(X) \
     X(DATA, "data", "FILE", NULL, FIT | USE, "CSV file, or - for standard input") \
-    X(MODEL, "model", "FILE", NULL, TRAIN | USE | INFO, \
+    X(MODEL, "model", "FILE", NULL, TRAIN | USE | INFO | EXPORT, \
       "model file; train writes it (default: the data's name.odvgp)") \
-    X(OUT, "out", "FILE", NULL, USE, "predictions or samples (default: standard output)") \
+    X(OUT, "out", "FILE", NULL, USE | EXPORT, \
+      "predictions, samples or header (default: standard output)") \
+    X(REAL, "real", "float|double", "float", EXPORT, "numbers of the header") \
+    X(NAME, "name", "NAME", "model", EXPORT, "prefix of all names in the header") \
+    X(NO_LIBM, "no-libm", NULL, NULL, EXPORT, "write exp and others, too: nothing is included") \
     X(INTERVAL, "interval", "P", NULL, PREDICT, \
       "limits between which y is with probability P: 0.95") \
     X(THRESHOLD, "threshold", "P", NULL, PREDICT, \
@@ -428,7 +433,7 @@ static const struct {
 	const char *name;
 	int command;
 } command_words[] = {{"train", TRAIN}, {"compare", COMPARE}, {"predict", PREDICT},
-		{"sample", SAMPLE}, {"info", INFO}};
+		{"sample", SAMPLE}, {"export", EXPORT}, {"info", INFO}};
 enum { COMMAND_COUNT = sizeof command_words / sizeof *command_words };
 
 /*  The names of these commands: "train, compare and info". */
