@@ -10269,7 +10269,7 @@ static void gp__export_real(gp__export *e, double v)
 static void gp__export_series(gp__export *e, int kind)
 {
 	double c = 1;
-	int terms = e->wide ? 13 : 7;
+	int terms = e->wide ? 13 : 6;
 	for (int k = 1; k <= terms; k++) {
 		gp__export_real(e, c);
 		gp__export_text(e, " + y * (");
@@ -10493,8 +10493,16 @@ static void gp__export_kernel(gp__export *e, int diagonal)
 		e->whole[2] = at += gp__group_dims(e->k, g);
 		int inner = gp__geometry(gp__group_kernel(e->k, g)) == GP__INNER_PRODUCT;
 		if (diagonal && !inner) continue;
-		gp__export_put(e, "$R s%0 = 0; for (int i = %1; i < %2; i++) s%0 += ");
-		gp__export_put(e, inner ? "u[i] * z[i];" : "(u[i] - z[i]) * (u[i] - z[i]);");
+		if (at - e->whole[1] > 4) {
+			gp__export_put(e, "$R s%0 = 0; for (int i = %1; i < %2; i++) s%0 += ");
+			gp__export_put(e, inner ? "u[i] * z[i];" : "(u[i] - z[i]) * (u[i] - z[i]);");
+			continue;
+		}
+		gp__export_put(e, "const $R s%0 = 0");
+		for (; e->whole[1] < at; e->whole[1]++)
+			gp__export_put(e, inner ? " + u[%1] * z[%1]"
+									: " + (u[%1] - z[%1]) * (u[%1] - z[%1])");
+		gp__export_put(e, ";");
 	}
 	GP__EACH_BASE(l, e->k) {
 		const gp__base_kernel *base = gp__export_of(e, l);
@@ -10943,7 +10951,7 @@ static void gp__export_y(gp__export *e)
 static const char *const gp__export_own[] = {
 		"exp($R x) {" GP__EXPORT_BITS "if (!(x > $?d-708$.$!d-87$.)) return x != x ? x : 0;"
 		"if (x > $?d709$.$!d88$.) x = $?d709$.$!d88$.;"
-		"const int n = (int)(x * $2 + (x < 0 ? -0.5~ : 0.5~));"
+		"const int n = (int)(x * $2 + $?d1023.5$.$!d127.5f$.) - $?d1023$.$!d127$.;"
 		"const $R y = x - ($R)n * $0 - ($R)n * $1; b.x = $&0;"
 		"b.i += (" GP__EXPORT_WORD ")n << $?d52$.$!d23$.; return b.x;}",
 		"sqrt($R x) {" GP__EXPORT_BITS "$R y; if (!(x > 0)) return x; b.x = x;"
