@@ -1637,7 +1637,8 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *server, const odvgp_real
 															inducing points, in units of the prior
 	Decimals give the same bits back. The header allocates nothing and has no variables.
 		options	write gets the text in pieces and returns 0 to go on; NULL: only costs are counted
-		costs	out or NULL: for one row on a Cortex-M4F (gcc -Os); estimates but for the tables
+		costs	out or NULL: for one row on a Cortex-M4F (gcc -Os); estimates but for the tables;
+				nothing is written to static RAM
 		scratch	odvgp_export_scratch bytes
 	Returns	E_UNSUPPORTED (several layers, images, SOFTMAX above four classes) | E_STOPPED (write) |
 			what odvgp_predict_gradient returns */
@@ -1651,7 +1652,7 @@ typedef struct odvgp_export_options {
 	void *user;
 } odvgp_export_options;
 typedef struct odvgp_export_costs {
-	size_t flash, stack, text_bytes;  /* bytes; flash: code and tables, without libm */
+	size_t flash, stack, text_bytes; /* bytes; code and tables; of NAME_predict; of the header */
 	double mean, moments, gradient; /* instructions */
 } odvgp_export_costs;
 ODVGP_API size_t odvgp_export_scratch(const odvgp_server *server, odvgp_info *info);
@@ -10956,7 +10957,7 @@ static const char *const gp__export_own[] = {
 		"b.i += (" GP__EXPORT_WORD ")n << $?d52$.$!d23$.; return b.x;}",
 		"sqrt($R x) {" GP__EXPORT_BITS "$R y; if (!(x > 0)) return x; b.x = x;"
 		"b.i = $?d0x5fe6eb50c7b537a9$.$!d0x5f3759df$. - (b.i >> 1); y = b.x;"
-		"for (int i = 0; i < 5; i++) y *= 1.5~ - 0.5~ * x * y * y;"
+		"for (int i = 0; i < $?d4$.$!d3$.; i++) y *= 1.5~ - 0.5~ * x * y * y;"
 		"b.x = x * y; return b.x + 0.5~ * y * (x - b.x * b.x);}",
 		"log($R x) {" GP__EXPORT_BITS "b.x = x; int n = (int)(b.i >> $?d52) - 1023$.$!d23) - 127$.;"
 		"b.i = $?d(b.i & 0xfffffffffffff) | 0x3ff0000000000000$."
@@ -11120,20 +11121,29 @@ static odvgp_status gp__export_all(
 					   : ODVGP_OK;
 }
 
-/*	Code and instructions of a Cortex-M4F. */
+/*	Fitted to what gcc -Os makes for a Cortex-M4F (counted by qemu, without libm). */
 static void gp__export_estimate(gp__export *e)
 {
 	const gp__predictor *p = e->p;
-	double M = p->M, P = p->P, U = p->units, Z = U * (M + p->M_gamma), C = (double)e->columns,
-		   bases = 0, rows = 0.5 * M * (M + 1), roots = (double)gp__export_is(e, 'B');
+	double M = p->M, P = p->P, Z = M + p->M_gamma, C = (double)e->columns, rows = 0.5 * M * (M + 1),
+		   roots = (double)gp__export_is(e, 'B'), point = 20 + 6 * P / p->units;
 	odvgp_export_costs *c = &e->costs;
-	GP__EACH_BASE(l, e->k) bases += e->k->base[l].group == GP__NO_GROUP ? 3 : 50;
-	c->mean = U * (40 + 12 * C) + Z * (14 + 7 * C + bases + 6 * P / U) + 10 * P;
-	c->moments = c->mean + (p->factor == GP__FACTOR_OF_S ? U : P) * (5.5 * rows + 14 * M) +
-				 P * (5.5 * roots + 14 * M);
-	c->gradient = c->moments + Z * P / U * (10 + 8 * C) + P * (12 * rows + M * (24 + 8 * C));
-	c->stack = (size_t)((C + M) * (e->wide ? 8 : 4)) + 120;
-	c->flash += 450 + 60 * p->base_kernels;
+	GP__EACH_GROUP(g, e->k) {
+		double dims = (double)gp__group_dims(e->k, g);
+		point += dims > 4 ? 6.5 * dims + 4 : 3 * dims;
+	}
+	GP__EACH_BASE(l, e->k) {
+		int type = (int)e->k->base[l].type, radial = gp__base_kernel_kinds[type].radial;
+		point += radial == GP__RBF ? 27 : radial != GP__NOT_RADIAL ? 75 : type == GP__RQ ? 75 : 5;
+	}
+	c->mean = p->units * (40 + 9 * C + Z * point);
+	c->moments = c->mean +
+				 (p->factor == GP__FACTOR_OF_S ? p->units : P) * (5.4 * rows + 13.5 * M) +
+				 P * (5.4 * roots + 13.5 * M);
+	c->gradient = c->moments +
+				  P * (Z * (8 + 13.3 * C) + M * (33 + 13.3 * C) + 7 * (rows + roots));
+	c->stack = (size_t)((C + M) * (e->wide ? 8 : 4)) + 40;
+	c->flash += 400 + 150 * p->base_kernels;
 }
 
 static odvgp_status gp__export_check(
