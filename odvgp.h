@@ -10289,7 +10289,8 @@ static ptrdiff_t gp__export_is(const gp__export *e, char sign)
 	const gp__predictor *p = e->p;
 	ptrdiff_t M = p->M, scales = 0, mean = p->mean_function;
 	GP__EACH_GROUP(g, e->k)
-		scales += gp__group_dims(e->k, g) * (gp__geometry(gp__group_kernel(e->k, g)) == GP__CIRCLE ? 3 : 4) / 2;
+		scales += gp__group_dims(e->k, g) *
+				  (gp__geometry(gp__group_kernel(e->k, g)) == GP__CIRCLE ? 3 : 4) / 2;
 	switch (sign) {
 	case 'C': return e->columns;
 	case 'D': return p->D;
@@ -10398,16 +10399,15 @@ static const struct {
 		/* factor, value, slope */
 		{0.5, "k%0 = c[%1] * $[exp](-t%0)", "-k%0"},
 		{1, "r%0 = $[sqrt](t%0), k%0 = c[%1] * $[exp](-r%0)", "r%0 > 0 ? -0.5~ * k%0 / r%0 : 0"},
-		{3, "r%0 = $[sqrt](t%0), e%0 = c[%1] * $[exp](-r%0), k%0 = (1 + r%0) * e%0",
-				"-0.5~ * e%0"},
-		{5,
-				"r%0 = $[sqrt](t%0), e%0 = c[%1] * $[exp](-r%0), k%0 = (1 + r%0 + t%0 / 3) * e%0",
+		{3, "r%0 = $[sqrt](t%0), e%0 = c[%1] * $[exp](-r%0), k%0 = (1 + r%0) * e%0", "-0.5~ * e%0"},
+		{5, "r%0 = $[sqrt](t%0), e%0 = c[%1] * $[exp](-r%0), k%0 = (1 + r%0 + t%0 / 3) * e%0",
 				"(1 + r%0) * e%0 / -6"},
 		{0.5, "k%0 = c[%1] * $[exp](-c[%3] * $[log1p](t%0))", "-c[%3] * k%0 / (1 + t%0)"},
 		{0.5, "k%0 = c[%1] * $[exp](-t%0)", "-k%0"},
 		{1, "k%0 = t%0", "1"},
 		{1, "r%0 = t%0 + c[%3], e%0 = 1", "%4 * e%0"}, /* and powers: gp__export_base */
-		{0, "k%0 = c[%1]", NULL}, {0, "k%0 = 0", NULL},
+		{0, "k%0 = c[%1]", NULL},
+		{0, "k%0 = 0", NULL},
 };
 
 /*	Signs of base kernel l. */
@@ -10501,8 +10501,7 @@ static void gp__export_kernel(gp__export *e, int diagonal)
 		}
 		gp__export_put(e, "const $R s%0 = 0");
 		for (; e->whole[1] < at; e->whole[1]++)
-			gp__export_put(e, inner ? " + u[%1] * z[%1]"
-									: " + (u[%1] - z[%1]) * (u[%1] - z[%1])");
+			gp__export_put(e, inner ? " + u[%1] * z[%1]" : " + (u[%1] - z[%1]) * (u[%1] - z[%1])");
 		gp__export_put(e, ";");
 	}
 	GP__EACH_BASE(l, e->k) {
@@ -10575,7 +10574,8 @@ static double gp__export_place(const gp__export *e, uint32_t g, ptrdiff_t i, ptr
 static const struct {
 	const char *head, *of[3]; /* by geometry */
 } gp__export_loops[] = {
-		{"static inline void $N_inputs(const $R *x, $R *u, const $R *s) {(void)x, (void)u, (void)s;",
+		{"static inline void $N_inputs(const $R *x, $R *u, const $R *s) {(void)x, (void)u, "
+		 "(void)s;",
 				{GP__EXPORT_U,
 						GP__EXPORT_TURN "{const $R t = (x[%3 + i] - s[0]) * s[1];"
 										"u[%1 + 2 * i] = s[2] * $[cos](t);"
@@ -10588,9 +10588,8 @@ static const struct {
 		{"/* dx += derivatives in x from those in u */ static inline void $N_back(const $R *u, "
 		 "const $R *g, const $R *s, $R *dx) {(void)u, (void)g, (void)s, (void)dx;",
 				{GP__EXPORT_LINE "dx[%3 + i] += s[1] * g[%1 + i];",
-						GP__EXPORT_TURN
-						"dx[%3 + i] += s[1] * (u[%1 + 2 * i] * g[%1 + 2 * i + 1] - "
-						"u[%1 + 2 * i + 1] * g[%1 + 2 * i]);",
+						GP__EXPORT_TURN "dx[%3 + i] += s[1] * (u[%1 + 2 * i] * g[%1 + 2 * i + 1] - "
+										"u[%1 + 2 * i + 1] * g[%1 + 2 * i]);",
 						GP__EXPORT_LINE "dx[%3 + i] += s[1] * g[%1 + i];"}},
 };
 
@@ -10651,8 +10650,7 @@ static void gp__export_triangle(gp__export *e, const odvgp_real *R, ptrdiff_t n,
 }
 
 /*	Points that the job has chosen, scales and constants of a unit. */
-static void gp__export_points(
-		gp__export *e, odvgp_real *points, ptrdiff_t m, odvgp_real *centre)
+static void gp__export_points(gp__export *e, odvgp_real *points, ptrdiff_t m, odvgp_real *centre)
 {
 	gp__predict_points(e->t, points, m, centre);
 	GP__FOR(j, m) {
@@ -10701,8 +10699,9 @@ static void gp__export_mean(gp__export *e, ptrdiff_t q, double unit, int slopes)
 	double b = p->mixed ? 0 : (double)gp__predict_unscale(e->t, q, 0);
 	if (gp__mean_functions[p->mean_function].b) b += unit * (double)v->b[own];
 	for (ptrdiff_t d = 0; gp__export_is(e, 'a') && d < p->D; d++) {
-		double x = (double)v->x_mean[d],
-			   a = gp__mean_functions[p->mean_function].A ? (double)v->A[d * e->t->P + own] : d == own;
+		double x = (double)v->x_mean[d], a = gp__mean_functions[p->mean_function].A
+													 ? (double)v->A[d * e->t->P + own]
+													 : d == own;
 		a *= unit / (double)v->x_scale[d];
 		if (slopes) gp__export_number(e, a);
 		b += gp__export_round(e, a) * (gp__export_round(e, x) - x);
@@ -10775,8 +10774,7 @@ static void gp__export_tables(gp__export *e)
 
 /* --- functions --- */
 
-#define GP__EXPORT_CALL \
-	"$?g_gradient$.(const $R *x, $R *mean, $R *var$?g, $R *dmean, $R *dvar$.) {"
+#define GP__EXPORT_CALL "$?g_gradient$.(const $R *x, $R *mean, $R *var$?g, $R *dmean, $R *dvar$.) {"
 
 static const char gp__export_solve[] =
 		"/* a <- L^-1 a */ static inline const $R *$N_solve(const $R *l, $R *a) {"
@@ -10830,7 +10828,8 @@ static const char gp__export_mix[] =
 		"mean[f] = a + *c; if (var) var[f] = b;}}";
 
 static const char gp__export_test[] =
-		"/* The largest error at $X reference rows: of means in standard deviations of the prior, of "
+		"/* The largest error at $X reference rows: of means in standard deviations of the prior, "
+		"of "
 		"variances in its variances. */ static inline $R $N_self_test(void) {"
 		"const $R *unit = $N_rows, *row = unit + 2 * $F; $R worst = 0, got[2 * $F];"
 		"$(iX {$N_predict(row, got, got + $F); row += $D;"
@@ -10897,7 +10896,8 @@ static void gp__export_y_numbers(gp__export *e)
 	const gp__view *v = &e->t->v;
 	const gp__likelihood *lik = &gp__likelihoods[p->likelihood];
 	const odvgp_real *par = v->lik_params;
-	int whole = lik->whole, own = lik->params, noise = gp__export_ys[p->likelihood][0] == gp__export_noise;
+	int whole = lik->whole, own = lik->params,
+		noise = gp__export_ys[p->likelihood][0] == gp__export_noise;
 	double *x = e->number, a = own ? (double)par[0] : 1, c = whole ? 1 : a, cut = 0,
 		   jitter = lik->flags & GP__LIK_LINK ? (double)v->rule[0] : 0,
 		   other = p->F > 1 ? a / (double)(p->F - 1) : 0,
@@ -11056,8 +11056,8 @@ static odvgp_status gp__export_rows(
 	GP__FOR(f, F) gp__export_number(e, 1 / (double)w->prior[f]);
 	GP__FOR(i, GP__EXPORT_ROWS) {
 		gp__export_row(e, i, w->x);
-		odvgp_status status = odvgp_predict(
-				s, w->x, 1, w->moments, w->moments + F, w->scratch, w->bytes, info);
+		odvgp_status status =
+				odvgp_predict(s, w->x, 1, w->moments, w->moments + F, w->scratch, w->bytes, info);
 		if (status) return status;
 		GP__FOR(d, s->D) gp__export_number(e, (double)w->x[d]);
 		GP__FOR(f, 2 * F) gp__export_number(e, (double)w->moments[f]);
@@ -11071,9 +11071,10 @@ static void gp__export_head(gp__export *e)
 	char kernel[400];
 	gp__text text = {kernel, sizeof kernel, 0};
 	gp__put_kernel(&text, e->k, e->t->v.hyp, e->k->nnode - 1, 0);
-	gp__export_put(e, "/* A sparse Gaussian process, written by odvgp.h: $D inputs, $F functions, $Z "
-					  "inducing points.\n   $N_predict(x, mean, var) for x [$D], mean and var [$F], in "
-					  "units of the data. Kernel of standardised inputs:\n   ");
+	gp__export_put(e,
+			"/* A sparse Gaussian process, written by odvgp.h: $D inputs, $F functions, $Z "
+			"inducing points.\n   $N_predict(x, mean, var) for x [$D], mean and var [$F], in "
+			"units of the data. Kernel of standardised inputs:\n   ");
 	gp__export_text(e, kernel);
 	gp__export_text(e, "\n");
 	if (e->o->about) gp__export_text(e, e->o->about);
@@ -11116,7 +11117,7 @@ static odvgp_status gp__export_all(
 		gp__export_head(e);
 	}
 	gp__export_flush(e);
-	return status			? status
+	return status      ? status
 		   : e->failed ? gp__refuse(info, ODVGP_E_STOPPED, "write", "it asked to stop")
 					   : ODVGP_OK;
 }
@@ -11134,14 +11135,12 @@ static void gp__export_estimate(gp__export *e)
 	}
 	GP__EACH_BASE(l, e->k) {
 		int type = (int)e->k->base[l].type, radial = gp__base_kernel_kinds[type].radial;
-		point += radial == GP__RBF ? 27 : radial != GP__NOT_RADIAL ? 75 : type == GP__RQ ? 75 : 5;
+		point += radial == GP__RBF ? 27 : radial != GP__NOT_RADIAL ? 55 : type == GP__RQ ? 75 : 5;
 	}
 	c->mean = p->units * (40 + 9 * C + Z * point);
-	c->moments = c->mean +
-				 (p->factor == GP__FACTOR_OF_S ? p->units : P) * (5.4 * rows + 13.5 * M) +
+	c->moments = c->mean + (p->factor == GP__FACTOR_OF_S ? p->units : P) * (5.4 * rows + 13.5 * M) +
 				 P * (5.4 * roots + 13.5 * M);
-	c->gradient = c->moments +
-				  P * (Z * (8 + 13.3 * C) + M * (33 + 13.3 * C) + 7 * (rows + roots));
+	c->gradient = c->moments + P * (Z * (8 + 13.3 * C) + M * (33 + 13.3 * C) + 7 * (rows + roots));
 	c->stack = (size_t)((C + M) * (e->wide ? 8 : 4)) + 40;
 	c->flash += 400 + 150 * p->base_kernels;
 }

@@ -39,18 +39,28 @@ static int end(void)
 			for (int d = 0; d < D; d++) x[d] = (REAL)row[d]; \
 			N##_predict(x, m2, 0); \
 			N##_predict_gradient(x, m, v, dm, dv); \
-			for (int f = 0; f < F; f++) compare(#N, WHAT, "mean alone", (double)m2[f], want[f], allowed[f]); \
+			for (int f = 0; f < F; f++) \
+				compare(#N, WHAT, "mean alone", (double)m2[f], want[f], allowed[f]); \
 			for (int k = 0; k < width; k++) { \
 				const int part = k < F ? 0 : k < 2 * F ? 1 : k < F * (2 + D) ? 2 : 3; \
 				static const char *const parts[] = {"mean", "var", "dmean", "dvar"}; \
-				compare(#N, WHAT, parts[part], (double)(part == 0 ? m[k] : part == 1 ? v[k - F] : part == 2 ? dm[k - 2 * F] : dv[k - F * (2 + D)]), want[k], allowed[k]); \
+				compare(#N, WHAT, parts[part], \
+						(double)(part == 0   ? m[k] \
+								 : part == 1 ? v[k - F] \
+								 : part == 2 ? dm[k - 2 * F] \
+											 : dv[k - F * (2 + D)]), \
+						want[k], allowed[k]); \
 			} \
 			N##_predict(x, m, v); \
 			N##_predict_y(x, y, vy); \
-			for (int f = 0; f < F; f++) compare(#N, WHAT, "var again", (double)v[f], want[F + f], allowed[F + f]); \
+			for (int f = 0; f < F; f++) \
+				compare(#N, WHAT, "var again", (double)v[f], want[F + f], allowed[F + f]); \
 			for (int k = 0; k < Y; k++) { \
-				compare(#N, WHAT, "mean of y", (double)y[k], want[width + k], allowed[width + k] * (1 + (want[width + k] < 0 ? -want[width + k] : want[width + k]))); \
-				compare(#N, WHAT, "var of y", (double)vy[k], want[width + Y + k], allowed[width + Y + k] * (1 + want[width + Y + k])); \
+				compare(#N, WHAT, "mean of y", (double)y[k], want[width + k], \
+						allowed[width + k] * \
+								(1 + (want[width + k] < 0 ? -want[width + k] : want[width + k]))); \
+				compare(#N, WHAT, "var of y", (double)vy[k], want[width + Y + k], \
+						allowed[width + Y + k] * (1 + want[width + Y + k])); \
 			} \
 			for (int d = 0; d < D && sizeof(REAL) == 8; d++) { \
 				REAL up[F], vu[F], down[F], vd[F], h = (REAL)(1e-4 * unit[d]); \
@@ -58,12 +68,19 @@ static int end(void)
 				x[d] = (REAL)row[d] - h, N##_predict(x, down, vd); \
 				x[d] = (REAL)row[d]; \
 				for (int f = 0; f < F; f++) { \
-					compare(#N, WHAT, "dmean by differences", (double)(dm[f * D + d] * (REAL)unit[d]), (double)((up[f] - down[f]) / (2 * h) * (REAL)unit[d]), (1e-3 + allowed[f] * 1e6)); \
-					compare(#N, WHAT, "dvar by differences", (double)(dv[f * D + d] * (REAL)unit[d]), (double)((vu[f] - vd[f]) / (2 * h) * (REAL)unit[d]), (1e-3 + allowed[F + f] * 1e6)); \
+					compare(#N, WHAT, "dmean by differences", \
+							(double)(dm[f * D + d] * (REAL)unit[d]), \
+							(double)((up[f] - down[f]) / (2 * h) * (REAL)unit[d]), \
+							(1e-3 + allowed[f] * 1e6)); \
+					compare(#N, WHAT, "dvar by differences", \
+							(double)(dv[f * D + d] * (REAL)unit[d]), \
+							(double)((vu[f] - vd[f]) / (2 * h) * (REAL)unit[d]), \
+							(1e-3 + allowed[F + f] * 1e6)); \
 				} \
 			} \
 		} \
-		compare(#N, WHAT, "the self-test", (double)N##_self_test(), 0, sizeof(REAL) == 4 ? 0.03 : 1e-6); \
+		compare(#N, WHAT, "the self-test", (double)N##_self_test(), 0, \
+				sizeof(REAL) == 4 ? 0.03 : 1e-6); \
 	}
 
 #endif

@@ -145,7 +145,8 @@ static void write_case(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n, 
 			fprintf(all, "%.17g, ", tolerance);
 		}
 		/* of y's moments, relative to their size */
-		int rule = p->likelihood == ODVGP_LIKELIHOOD_LOGIT || p->likelihood == ODVGP_LIKELIHOOD_BETA ||
+		int rule = p->likelihood == ODVGP_LIKELIHOOD_LOGIT ||
+				   p->likelihood == ODVGP_LIKELIHOOD_BETA ||
 				   p->likelihood == ODVGP_LIKELIHOOD_ROBUSTMAX ||
 				   p->likelihood == ODVGP_LIKELIHOOD_SOFTMAX;
 		for (ptrdiff_t k2 = 0; k2 < 2 * Y; k2++)
@@ -206,11 +207,12 @@ TEST(every_member_and_factor)
 
 TEST(every_kernel)
 {
-	static const char *const kernels[] = {"rbf", "rbf(ard)", "rq", "periodic(ard)", "matern12", "matern32", "matern52(ard)",
-			"rq(ard)", "periodic", "linear", "linear(ard) * rbf", "polynomial(degree=3) + rbf",
-			"polynomial(degree=1)", "constant * rbf + white", "constant + white",
-			"(rbf(dims=0) + matern32(ard)) * matern52 + linear(dims=1)",
-			"periodic(ard, dims=0) * rq(dims=1) + polynomial * matern52", "rbf(dims=1+0) * matern12"};
+	static const char *const kernels[] = {"rbf", "rbf(ard)", "rq", "periodic(ard)", "matern12",
+			"matern32", "matern52(ard)", "rq(ard)", "periodic", "linear", "linear(ard) * rbf",
+			"polynomial(degree=3) + rbf", "polynomial(degree=1)", "constant * rbf + white",
+			"constant + white", "(rbf(dims=0) + matern32(ard)) * matern52 + linear(dims=1)",
+			"periodic(ard, dims=0) * rq(dims=1) + polynomial * matern52",
+			"rbf(dims=1+0) * matern12"};
 	for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
 		odvgp_config c = random_config(30, 2, 1, 6, 9);
 		fixture a;
@@ -233,8 +235,8 @@ TEST(outputs_in_their_units)
 	const odvgp_real x_scale[] = {100, GP__R(0.01)}, y_scale[] = {10, 1, GP__R(0.1)};
 	const odvgp_scales scales = {x_mean, x_scale, y_mean, y_scale};
 	const double unit[] = {100, 0.01};
-	static const odvgp_mean_function functions[] = {ODVGP_MEAN_FUNCTION_CONSTANT,
-			ODVGP_MEAN_FUNCTION_LINEAR, ODVGP_MEAN_FUNCTION_LINEAR};
+	static const odvgp_mean_function functions[] = {
+			ODVGP_MEAN_FUNCTION_CONSTANT, ODVGP_MEAN_FUNCTION_LINEAR, ODVGP_MEAN_FUNCTION_LINEAR};
 	static const char *const names[] = {"shared", "mixed", "independent"};
 	for (int k = 0; k < 3; k++) {
 		odvgp_config c = random_config(30, 2, k == 1 ? 2 : 3, 6, 8);
@@ -256,9 +258,10 @@ TEST(every_likelihood)
 {
 	for (int lik = 0; lik < ODVGP_LIKELIHOOD_COUNT; lik++) {
 		int classes = lik == ODVGP_LIKELIHOOD_ROBUSTMAX || lik == ODVGP_LIKELIHOOD_SOFTMAX,
-			P = classes ? 3 : lik == ODVGP_LIKELIHOOD_HETEROSCEDASTIC ? 4
-						  : lik == ODVGP_LIKELIHOOD_ORDINAL			  ? 1
-																	  : 2;
+			P = classes                                   ? 3
+				: lik == ODVGP_LIKELIHOOD_HETEROSCEDASTIC ? 4
+				: lik == ODVGP_LIKELIHOOD_ORDINAL         ? 1
+														  : 2;
 		odvgp_config c = random_config(30, 2, P, 6, 8);
 		fixture a;
 		memset(&a, 0, sizeof a);

@@ -32,8 +32,7 @@ static void export_constant(bytes *b, const char *prefix, const char *text, long
 }
 
 /*  The inputs as lines of a comment; codes of texts and classes as constants. */
-static void export_columns(
-		const model_file *f, const char *name, bytes *about, bytes *constants)
+static void export_columns(const model_file *f, const char *name, bytes *about, bytes *constants)
 {
 	const schema *s = &f->s;
 	char text[120], prefix[100];
