@@ -764,7 +764,7 @@ typedef struct odvgp_allocator {
 #define odvgp_columns odvgpf_columns
 #define odvgp_draws odvgpf_draws
 #define odvgp_gradient odvgpf_gradient
-#define odvgp_export_options odvgpf_export_options
+#define odvgp_export_settings odvgpf_export_settings
 #define odvgp_export_costs odvgpf_export_costs
 #define odvgp_pool odvgpf_pool
 #define odvgp_blas odvgpf_blas
@@ -1636,13 +1636,13 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *server, const odvgp_real
 		NAME_self_test()									the largest error at ten rows between
 															inducing points, in units of the prior
 	Decimals give the same bits back. The header allocates nothing and has no variables.
-		options	write gets the text in pieces and returns 0 to go on; NULL: only costs are counted
+		settings	write gets the text in pieces and returns 0 to go on; NULL: only costs are counted
 		costs	out or NULL: for one row on a Cortex-M4F (gcc -Os); estimates but for the tables;
 				nothing is written to static RAM
 		scratch	odvgp_export_scratch bytes
 	Returns	E_UNSUPPORTED (several layers, images, SOFTMAX above four classes) | E_STOPPED (write) |
 			what odvgp_predict_gradient returns */
-typedef struct odvgp_export_options {
+typedef struct odvgp_export_settings {
 	const char *name; /* of the functions: a name in C of at most 40 characters */
 	int real;         /* bytes of its numbers, 4 or 8; 0: of odvgp_real */
 	int no_libm;      /* 1: functions of libm are written, too */
@@ -1650,14 +1650,14 @@ typedef struct odvgp_export_options {
 	const char *about, *constants;
 	int (*write)(void *user, const char *text, size_t bytes);
 	void *user;
-} odvgp_export_options;
+} odvgp_export_settings;
 typedef struct odvgp_export_costs {
 	size_t flash, stack, text_bytes; /* bytes; code and tables; of NAME_predict; of the header */
 	double mean, moments, gradient; /* instructions */
 } odvgp_export_costs;
 ODVGP_API size_t odvgp_export_scratch(const odvgp_server *server, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_export(const odvgp_server *server,
-		const odvgp_export_options *options, odvgp_export_costs *costs, void *scratch,
+		const odvgp_export_settings *settings, odvgp_export_costs *costs, void *scratch,
 		size_t scratch_bytes, odvgp_info *info);
 
 /* --- files and threads --- */
@@ -10181,7 +10181,7 @@ enum { GP__EXPORT_ROWS = 10, GP__EXPORT_NODES = 20, GP__EXPORT_NUMBERS = 9 };
 typedef struct {
 	const gp__predictor *p;
 	const gp__kernel *k;
-	const odvgp_export_options *o;
+	const odvgp_export_settings *o;
 	gp__prediction *t; /* its view is that of the current unit */
 	int wide, gradient, writes, failed;
 	int skip, depth, parentheses, fresh; /* of gp__export_put; fresh: at the start of a line */
@@ -11146,7 +11146,7 @@ static void gp__export_estimate(gp__export *e)
 }
 
 static odvgp_status gp__export_check(
-		const odvgp_server *s, const odvgp_export_options *o, odvgp_info *info)
+		const odvgp_server *s, const odvgp_export_settings *o, odvgp_info *info)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
 	const gp__predictor *p = gp__served(s);
@@ -11155,15 +11155,15 @@ static odvgp_status gp__export_check(
 		return gp__unsupported(info, "server", "layers and images are not exported");
 	if (p->likelihood == ODVGP_LIKELIHOOD_SOFTMAX && p->F > GP__TENSOR_CLASSES)
 		return gp__unsupported(info, "server", "SOFTMAX is exported for at most four classes");
-	if (!o || !o->name) return gp__is_null(info, o ? "options.name" : "options");
+	if (!o || !o->name) return gp__is_null(info, o ? "settings.name" : "settings");
 	size_t n = strspn(o->name, letters);
 	if (!n || n > 40 || o->name[n] || (*o->name >= '0' && *o->name <= '9'))
 		return gp__refuse(
-				info, ODVGP_E_ARG, "options.name", "must be a name in C of at most 40 characters");
+				info, ODVGP_E_ARG, "settings.name", "must be a name in C of at most 40 characters");
 	if (o->real != 0 && o->real != 4 && o->real != 8)
-		return gp__refuse(info, ODVGP_E_ARG, "options.real", "must be 4 or 8 bytes, or 0");
+		return gp__refuse(info, ODVGP_E_ARG, "settings.real", "must be 4 or 8 bytes, or 0");
 	if (o->about && strstr(o->about, "*/"))
-		return gp__refuse(info, ODVGP_E_ARG, "options.about", "must not end a comment");
+		return gp__refuse(info, ODVGP_E_ARG, "settings.about", "must not end a comment");
 	return ODVGP_OK;
 }
 
@@ -11181,7 +11181,7 @@ static size_t gp__export_layout(
 
 ODVGP_API size_t odvgp_export_scratch(const odvgp_server *s, odvgp_info *info)
 {
-	const odvgp_export_options any = {"f", 0, 0, NULL, NULL, NULL, NULL};
+	const odvgp_export_settings any = {"f", 0, 0, NULL, NULL, NULL, NULL};
 	gp__arena a = gp__measuring();
 	gp__export *e;
 	gp__export_work w;
@@ -11190,7 +11190,7 @@ ODVGP_API size_t odvgp_export_scratch(const odvgp_server *s, odvgp_info *info)
 	return bytes ? bytes : gp__too_large(info, "server");
 }
 
-ODVGP_API odvgp_status odvgp_export(const odvgp_server *s, const odvgp_export_options *o,
+ODVGP_API odvgp_status odvgp_export(const odvgp_server *s, const odvgp_export_settings *o,
 		odvgp_export_costs *costs, void *scratch, size_t scratch_bytes, odvgp_info *info)
 {
 	odvgp_status status = gp__export_check(s, o, info);
@@ -22186,7 +22186,7 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 #undef odvgp_columns
 #undef odvgp_draws
 #undef odvgp_gradient
-#undef odvgp_export_options
+#undef odvgp_export_settings
 #undef odvgp_export_costs
 #undef odvgp_export_scratch
 #undef odvgp_export

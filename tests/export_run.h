@@ -80,7 +80,7 @@ static int end(void)
 			} \
 		} \
 		compare(#N, WHAT, "the self-test", (double)N##_self_test(), 0, \
-				sizeof(REAL) == 4 ? 0.03 : 1e-6); \
+				sizeof(REAL) == 4 ? 0.03 : 1e-5); \
 	}
 
 #endif

@@ -33,7 +33,7 @@ static int put(void *user, const char *s, size_t bytes)
 	return 0;
 }
 
-static odvgp_status export_to(text *t, const odvgp_server *s, odvgp_export_options *o,
+static odvgp_status export_to(text *t, const odvgp_server *s, odvgp_export_settings *o,
 		odvgp_export_costs *costs, odvgp_info *info)
 {
 	size_t bytes = odvgp_export_scratch(s, NULL);
@@ -45,9 +45,9 @@ static odvgp_status export_to(text *t, const odvgp_server *s, odvgp_export_optio
 	return status;
 }
 
-static odvgp_export_options options(const char *name, int real)
+static odvgp_export_settings options(const char *name, int real)
 {
-	odvgp_export_options o;
+	odvgp_export_settings o;
 	memset(&o, 0, sizeof o);
 	o.name = name;
 	o.real = real;
@@ -112,7 +112,7 @@ static void write_case(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n, 
 	char name[60], path[300];
 	text t = {NULL, 0, 0, 0, 0};
 	snprintf(name, sizeof name, "m%d", cases++);
-	odvgp_export_options o = options(name, real);
+	odvgp_export_settings o = options(name, real);
 	o.no_libm = no_libm;
 	CHECK_STATUS(export_to(&t, s, &o, NULL, NULL), ODVGP_OK);
 	CHECK(t.at && strstr(t.at, "#endif"));
@@ -305,14 +305,14 @@ TEST(bad_arguments_are_refused)
 	test_seed = 790;
 	fixture a = make_random(&c, "rbf"), b;
 	served p = serve_rows(&a, NULL, ROWS), q;
-	odvgp_export_options o = options("arm", 0);
+	odvgp_export_settings o = options("arm", 0);
 	odvgp_export_costs costs;
 	text t = {NULL, 0, 0, 0, 0};
 	size_t bytes = odvgp_export_scratch(&p.s, NULL);
 	void *scratch = test_alloc(bytes);
 	NO_SIZE(odvgp_export_scratch(NULL, &info), ODVGP_E_ARG, "server");
 	REFUSED_FOR(odvgp_export(NULL, &o, NULL, scratch, bytes, &info), ODVGP_E_ARG, "server");
-	REFUSED_FOR(odvgp_export(&p.s, NULL, NULL, scratch, bytes, &info), ODVGP_E_ARG, "options");
+	REFUSED_FOR(odvgp_export(&p.s, NULL, NULL, scratch, bytes, &info), ODVGP_E_ARG, "settings");
 	REFUSED_FOR(odvgp_export(&p.s, &o, NULL, scratch, bytes - 1, &info), ODVGP_E_MEMORY, "scratch");
 	CHECK_STATUS(odvgp_export(&p.s, &o, &costs, scratch, bytes, NULL), ODVGP_OK);
 	CHECK_STATUS(export_to(&t, &p.s, &o, NULL, NULL), ODVGP_OK);
@@ -320,11 +320,11 @@ TEST(bad_arguments_are_refused)
 	t.pieces = 0, t.stop = 3;
 	REFUSED_FOR(export_to(&t, &p.s, &o, NULL, &info), ODVGP_E_STOPPED, "write");
 	o.name = "1arm";
-	REFUSED_FOR(export_to(&t, &p.s, &o, NULL, &info), ODVGP_E_ARG, "options.name");
+	REFUSED_FOR(export_to(&t, &p.s, &o, NULL, &info), ODVGP_E_ARG, "settings.name");
 	o.name = "arm", o.real = 3;
-	REFUSED_FOR(export_to(&t, &p.s, &o, NULL, &info), ODVGP_E_ARG, "options.real");
+	REFUSED_FOR(export_to(&t, &p.s, &o, NULL, &info), ODVGP_E_ARG, "settings.real");
 	o.real = 0, o.about = "a */ b";
-	REFUSED_FOR(export_to(&t, &p.s, &o, NULL, &info), ODVGP_E_ARG, "options.about");
+	REFUSED_FOR(export_to(&t, &p.s, &o, NULL, &info), ODVGP_E_ARG, "settings.about");
 	deep = random_config(30, 2, 2, 5, 0);
 	deep.layers = 2;
 	deep.layer[1] = deep.layer[0];

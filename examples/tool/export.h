@@ -88,7 +88,7 @@ static int run_export(const options *o)
 	model_file f;
 	odvgp_info info = no_info;
 	odvgp_server server;
-	odvgp_export_options e;
+	odvgp_export_settings e;
 	odvgp_export_costs costs;
 	bytes text = {NULL, 0, 0}, about = {NULL, 0, 0}, constants = {NULL, 0, 0};
 	const char *out = o->value[OPT_OUT];
