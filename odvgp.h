@@ -10172,8 +10172,6 @@ ODVGP_API odvgp_status odvgp_file_read(
 	time, so that nothing of it is stored. Units of independent outputs follow one another in each
 	table, and pointers run on.
 
-	The writer runs twice: the first run counts, and notes which functions of libm are called.
-
 	To add a base kernel: a row in gp__export_kernels. A likelihood: a row in gp__export_ys. */
 
 enum { GP__EXPORT_ROWS = 10, GP__EXPORT_NODES = 20, GP__EXPORT_NUMBERS = 9 };
@@ -10183,9 +10181,8 @@ typedef struct {
 	const gp__kernel *k;
 	const odvgp_export_settings *o;
 	gp__prediction *t; /* its view is that of the current unit */
-	int wide, gradient, writes, failed;
+	int wide, gradient, failed;
 	int skip, depth, parentheses, fresh; /* of gp__export_put; fresh: at the start of a line */
-	uint32_t called;                     /* functions of libm, by bits */
 	ptrdiff_t whole[6], columns, at;     /* columns: of a point; at: of the table */
 	double number[GP__EXPORT_NUMBERS];
 	size_t used;
@@ -10197,7 +10194,8 @@ typedef struct {
 
 static void gp__export_flush(gp__export *e)
 {
-	if (e->writes && !e->failed) e->failed = e->o->write(e->o->user, e->buffer, e->used) != 0;
+	if (e->o->write && !e->failed)
+		e->failed = e->o->write(e->o->user, e->buffer, e->used) != 0;
 	e->costs.text_bytes += e->used;
 	e->used = 0;
 }
@@ -10279,9 +10277,6 @@ static void gp__export_series(gp__export *e, int kind)
 	gp__export_real(e, c);
 	while (terms--) gp__export_text(e, ")");
 }
-
-static const char *const gp__export_libm[] = {
-		"exp", "sqrt", "log", "sin", "cos", "log1p", "expm1", "erfc"};
 
 /*	Sizes and, if small, conditions, by their signs. */
 static ptrdiff_t gp__export_is(const gp__export *e, char sign)
@@ -10373,15 +10368,9 @@ static void gp__export_put(gp__export *e, const char *s)
 				gp__export_text(e, index);
 				gp__export_text(e, "++)");
 			} else if (sign == '[') {
-				size_t n = strcspn(++s, "]");
-				GP__FOR(i, GP__COUNT(gp__export_libm))
-					if (strlen(gp__export_libm[i]) == n && !strncmp(gp__export_libm[i], s, n)) {
-						if (e->o->no_libm) gp__export_put(e, "$N_");
-						e->called |= 1u << i;
-						gp__export_text(e, gp__export_libm[i]);
-					}
+				if (e->o->no_libm) gp__export_put(e, "$N_");
+				while (*++s != ']') gp__export_code(e, *s);
 				if (!e->wide && !e->o->no_libm) gp__export_text(e, "f");
-				s += n;
 			} else gp__export_int(e, gp__export_is(e, sign));
 		}
 	}
@@ -10948,7 +10937,7 @@ static void gp__export_y(gp__export *e)
 #define GP__EXPORT_WORD "$?dunsigned long long$.$!dunsigned$."
 #define GP__EXPORT_BITS "union {$R x; " GP__EXPORT_WORD " i;} b;"
 
-/*	In the order of gp__export_libm: each calls what stands above it. */
+/*	Each calls what stands above it. */
 static const char *const gp__export_own[] = {
 		"exp($R x) {" GP__EXPORT_BITS "if (!(x > $?d-708$.$!d-87$.)) return x != x ? x : 0;"
 		"if (x > $?d709$.$!d88$.) x = $?d709$.$!d88$.;"
@@ -10988,22 +10977,19 @@ static void gp__export_own_libm(gp__export *e)
 			1.41421356237309504880, e->wide ? 1.57079632673412561417 : 1.5703125,
 			e->wide ? 6.07710050650619224932e-11 : 4.83826794896619231322e-4,
 			0.63661977236758134308, 0.56418958354775628695};
-	int last = (int)GP__COUNT(gp__export_own) - 1;
 	memcpy(e->number, numbers, sizeof numbers);
-	/* counting: from the last on, as each notes what it calls */
-	for (int i = 0; i <= last && e->o->no_libm; i++) {
-		int k = e->writes ? i : last - i;
-		if (!(e->called >> k & 1)) continue;
+	GP__FOR(i, GP__COUNT(gp__export_own)) {
 		gp__export_put(e, "static inline $R $N_");
-		gp__export_put(e, gp__export_own[k]);
+		gp__export_put(e, gp__export_own[i]);
 	}
 }
 
 /* --- odvgp_export --- */
 
-/*	What a call needs beside gp__export: one row of inputs and of moments, and scratch. */
+/*	What a call needs beside gp__export: rows of inputs, means and variances; the functions' largest
+	variances of the prior there; scratch. */
 typedef struct {
-	odvgp_real *x, *moments, *prior; /* [D]; [2 F]; [F] */
+	odvgp_real *rows, *prior; /* [ROWS, D + 2 F]; [F] */
 	void *scratch;
 	size_t bytes;
 } gp__export_work;
@@ -11042,28 +11028,31 @@ static void gp__export_prior(gp__export *e, const odvgp_real *x, odvgp_real *pri
 	gp__predict_unit(e->t, 0);
 }
 
-static odvgp_status gp__export_rows(
+/*	Fills w, of rows in the order of its table. */
+static odvgp_status gp__export_predict_rows(
 		gp__export *e, const odvgp_server *s, const gp__export_work *w, odvgp_info *info)
 {
-	ptrdiff_t F = s->F;
+	ptrdiff_t D = s->D, F = s->F;
 	gp__zero(w->prior, F);
 	GP__FOR(i, GP__EXPORT_ROWS) {
-		gp__export_row(e, i, w->x);
-		gp__export_prior(e, w->x, w->prior);
+		odvgp_real *x = w->rows + i * (D + 2 * F);
+		gp__export_row(e, i, x);
+		gp__export_prior(e, x, w->prior);
+		odvgp_status status =
+				odvgp_predict(s, x, 1, x + D, x + D + F, w->scratch, w->bytes, info);
+		if (status) return status;
 	}
+	return ODVGP_OK;
+}
+
+static void gp__export_rows(gp__export *e, const gp__export_work *w)
+{
+	ptrdiff_t F = e->p->F;
 	gp__export_begin(e, "rows");
 	GP__FOR(f, F) gp__export_number(e, 1 / sqrt((double)w->prior[f]));
 	GP__FOR(f, F) gp__export_number(e, 1 / (double)w->prior[f]);
-	GP__FOR(i, GP__EXPORT_ROWS) {
-		gp__export_row(e, i, w->x);
-		odvgp_status status =
-				odvgp_predict(s, w->x, 1, w->moments, w->moments + F, w->scratch, w->bytes, info);
-		if (status) return status;
-		GP__FOR(d, s->D) gp__export_number(e, (double)w->x[d]);
-		GP__FOR(f, 2 * F) gp__export_number(e, (double)w->moments[f]);
-	}
+	GP__FOR(i, GP__EXPORT_ROWS * (e->p->D + 2 * F)) gp__export_number(e, (double)w->rows[i]);
 	gp__export_end(e);
-	return ODVGP_OK;
 }
 
 static void gp__export_head(gp__export *e)
@@ -11085,15 +11074,11 @@ static void gp__export_head(gp__export *e)
 	e->fresh = 1;
 }
 
-static odvgp_status gp__export_all(
-		gp__export *e, const odvgp_server *s, const gp__export_work *w, odvgp_info *info)
+static void gp__export_all(gp__export *e, const gp__export_work *w)
 {
 	e->fresh = 1;
-	e->costs.flash = e->costs.text_bytes = 0;
-	if (e->writes) {
-		gp__export_head(e);
-		gp__export_own_libm(e);
-	}
+	gp__export_head(e);
+	if (e->o->no_libm) gp__export_own_libm(e);
 	gp__export_tables(e);
 	gp__export_put(e, gp__export_solve);
 	for (e->gradient = 0; e->gradient < 2; e->gradient++) {
@@ -11108,18 +11093,11 @@ static odvgp_status gp__export_all(
 	e->gradient = 0;
 	gp__export_y(e);
 	size_t flash = e->costs.flash; /* the self-test is for the host */
-	odvgp_status status = gp__export_rows(e, s, w, info);
+	gp__export_rows(e, w);
 	e->costs.flash = flash;
 	gp__export_put(e, gp__export_test);
 	gp__export_text(e, "#endif\n");
-	if (!e->writes) {
-		gp__export_own_libm(e);
-		gp__export_head(e);
-	}
 	gp__export_flush(e);
-	return status      ? status
-		   : e->failed ? gp__refuse(info, ODVGP_E_STOPPED, "write", "it asked to stop")
-					   : ODVGP_OK;
 }
 
 /*	Fitted to what gcc -Os makes for a Cortex-M4F (counted by qemu, without libm). */
@@ -11171,8 +11149,7 @@ static size_t gp__export_layout(
 		gp__arena *a, const odvgp_server *s, gp__export **e, gp__export_work *w)
 {
 	*e = GP__TAKE(a, gp__export, 1);
-	w->x = gp__take(a, 1, s->D);
-	w->moments = gp__take(a, 2, s->F);
+	w->rows = gp__take(a, GP__EXPORT_ROWS, s->D + 2 * s->F);
 	w->prior = gp__take(a, 1, s->F);
 	w->bytes = gp__predict_size(s, 1, 0);
 	w->scratch = GP__TAKE(a, char, w->bytes);
@@ -11211,14 +11188,12 @@ ODVGP_API odvgp_status odvgp_export(const odvgp_server *s, const odvgp_export_se
 	e->o = o;
 	e->wide = (o->real ? o->real : (int)sizeof(odvgp_real)) == 8;
 	e->columns = GP__MAX(1, gp__points_columns(e->k));
-	if ((status = gp__export_all(e, s, &w, info))) return status;
-	odvgp_export_costs counted = e->costs;
-	e->writes = o->write != NULL;
-	if (e->writes) status = gp__export_all(e, s, &w, info);
-	e->costs = counted;
+	if ((status = gp__export_predict_rows(e, s, &w, info))) return status;
+	gp__export_all(e, &w);
+	if (e->failed) return gp__refuse(info, ODVGP_E_STOPPED, "write", "it asked to stop");
 	gp__export_estimate(e);
-	if (!status && costs) *costs = e->costs;
-	return status;
+	if (costs) *costs = e->costs;
+	return ODVGP_OK;
 }
 
 /* ---- >>model   types of training: slots, nodes, units, state
