@@ -10234,7 +10234,7 @@ static void gp__export_real(gp__export *e, double v)
 	uint64_t m = (uint64_t)ldexp(frexp(fabs(v), &exponent), 53);
 	for (exponent -= 53; m && !(m & 1); m >>= 1) exponent++;
 	for (; m; m /= BASE) word[n++] = (uint32_t)(m % BASE);
-	for (int i = 0; i < abs(exponent); i++) {
+	for (int i = 0; i < (exponent < 0 ? -exponent : exponent); i++) {
 		uint64_t carry = 0;
 		for (int k = 0; k < n; k++, carry /= BASE) {
 			carry += (uint64_t)word[k] * (exponent < 0 ? 5 : 2);
@@ -10355,18 +10355,13 @@ static void gp__export_put(gp__export *e, const char *s)
 			else if (sign == '&') gp__export_series(e, *++s - '0');
 			else if (sign >= '0' && sign <= '9') gp__export_real(e, e->number[sign - '0']);
 			else if (sign == '(') {
+				char head[] = "for (int i = 0; i < ", step[] = "; i++)";
+				head[9] = head[16] = step[2] = *++s;
+				gp__export_text(e, head);
 				index[0] = *++s;
-				gp__export_text(e, "for (int ");
-				gp__export_text(e, index);
-				gp__export_text(e, " = 0; ");
-				gp__export_text(e, index);
-				gp__export_text(e, " < ");
-				char last[2] = {*++s, 0};
-				if (*last >= 'a') gp__export_text(e, last);
-				else gp__export_int(e, gp__export_is(e, *last));
-				gp__export_text(e, "; ");
-				gp__export_text(e, index);
-				gp__export_text(e, "++)");
+				if (*s >= 'a') gp__export_text(e, index);
+				else gp__export_int(e, gp__export_is(e, *s));
+				gp__export_text(e, step);
 			} else if (sign == '[') {
 				if (e->o->no_libm) gp__export_put(e, "$N_");
 				while (*++s != ']') gp__export_code(e, *s);
@@ -10394,7 +10389,7 @@ static const struct {
 		{0.5, "k%0 = c[%1] * $[exp](-c[%3] * $[log1p](t%0))", "-c[%3] * k%0 / (1 + t%0)"},
 		{0.5, "k%0 = c[%1] * $[exp](-t%0)", "-k%0"},
 		{1, "k%0 = t%0", "1"},
-		{1, "r%0 = t%0 + c[%3], e%0 = 1", "%4 * e%0"}, /* and powers: gp__export_base */
+		{1, "r%0 = t%0 + c[%3], e%0 = 1", "%4 * e%0"}, /* and powers: gp__export_kernel */
 		{0, "k%0 = c[%1]", NULL},
 		{0, "k%0 = 0", NULL},
 };
