@@ -56,3 +56,14 @@ check "export: a name that is none" refuses "name in C" export --model m.odvgp -
 check "export: no model" refuses "model" export --name a
 fit --data data.csv --layers 'coupled:beta=5,dim=2; coupled:beta=5' --model deep.odvgp
 check "export: layers are refused" refuses "layers" export --model deep.odvgp --name a
+
+# ---- budget: what fits is chosen, trained on all rows and exported ----
+"$tool" budget --data data.csv --ordinal size=small,large --iters 30 --flash 2k --ram 1k --us 12 --name fits --model b.odvgp \
+    --quiet --threads 1 >b.txt 2>err.txt
+check "budget: a front" grep -q '^\* coupled:beta=4 *float' b.txt
+check "budget: limits" grep -q 'too large$' b.txt
+best=$(sed -n '/too large/d; s/^[* ] \([co][^ ]*\) *float *\([^ ]*\).*/\2 \1/p' b.txt | sort -n | tail -n 1)
+check "budget: the best that fits is chosen" grep -q "^chosen: ${best#* }, float$" b.txt
+check "budget: header and model" sh -c 'grep -q "fits_predict" fits.h && [ -s b.odvgp ]'
+check "budget: a limit that is no number" refuses "must be a number above 0" budget --data data.csv --flash 3x
+check "budget: nothing fits" sh -c '! "$1" budget --data data.csv --us 0.1 --iters 2 --quiet --name no >t.txt 2>&1 && [ ! -e no.h ]' sh "$tool"
