@@ -10164,7 +10164,7 @@ ODVGP_API odvgp_status odvgp_file_read(
 
 /* ---- >>export   a frozen model as C code
 
-	Functions of the written header come from templates (gp__export_put). Points of beta and gamma
+	Functions of the written header come from templates (gp__emit). Points of beta and gamma
 	form one table, by rows, in units of the kernel: u = (x - shift) rate undoes the scales, and has
 	1 / sqrt(2) of rbf or sqrt(nu) of a Matern in it unless base kernels share the distance. Shift
 	and rate are rounded first and the points follow them. a <- L^-1 k(Zb,x) reads rows of L with
@@ -10182,7 +10182,7 @@ typedef struct {
 	const odvgp_export_settings *o;
 	gp__prediction *t; /* its view is that of the current unit */
 	int wide, gradient, failed;
-	int skip, depth, parentheses, fresh; /* of gp__export_put; fresh: at the start of a line */
+	int skip, depth, parentheses, fresh; /* of gp__emit; fresh: at the start of a line */
 	ptrdiff_t whole[6], columns, at;     /* columns: of a point; at: of the table */
 	double number[GP__EXPORT_NUMBERS];
 	size_t used;
@@ -10192,28 +10192,27 @@ typedef struct {
 
 /* --- text --- */
 
-static void gp__export_flush(gp__export *e)
+static void gp__emit_flush(gp__export *e)
 {
-	if (e->o->write && !e->failed)
-		e->failed = e->o->write(e->o->user, e->buffer, e->used) != 0;
+	if (e->o->write && !e->failed) e->failed = e->o->write(e->o->user, e->buffer, e->used) != 0;
 	e->costs.text_bytes += e->used;
 	e->used = 0;
 }
 
-static void gp__export_text(gp__export *e, const char *s)
+static void gp__emit_text(gp__export *e, const char *s)
 {
 	for (; *s; s++) {
-		if (e->used == sizeof e->buffer) gp__export_flush(e);
+		if (e->used == sizeof e->buffer) gp__emit_flush(e);
 		e->buffer[e->used++] = *s;
 	}
 }
 
-static void gp__export_int(gp__export *e, ptrdiff_t v)
+static void gp__emit_int(gp__export *e, ptrdiff_t v)
 {
 	char digits[24];
 	gp__text t = {digits, sizeof digits, 0};
 	gp__put_int(&t, v);
-	gp__export_text(e, digits);
+	gp__emit_text(e, digits);
 }
 
 /*	x in the precision of the export. */
@@ -10224,7 +10223,7 @@ static double gp__export_round(const gp__export *e, double x)
 
 /*	Decimals that give the same bits back, 17 or 9 of them, correctly rounded: |v| is a whole number
 	in base 10^9, times a power of ten. */
-static void gp__export_real(gp__export *e, double v)
+static void gp__emit_real(gp__export *e, double v)
 {
 	enum { WORDS = 96, BASE = 1000000000 };
 	uint32_t word[WORDS];
@@ -10256,26 +10255,26 @@ static void gp__export_real(gp__export *e, double v)
 	d[GP__MAX(count, 1)] = 0;
 	if (!n) memcpy(d, "0", 2);
 	const char first[3] = {*d, '.', 0};
-	if (v < 0) gp__export_text(e, "-");
-	gp__export_text(e, first);
-	gp__export_text(e, d[1] ? d + 1 : "0");
-	if (exponent) gp__export_text(e, "e");
-	if (exponent) gp__export_int(e, exponent);
-	if (!e->wide) gp__export_text(e, "f");
+	if (v < 0) gp__emit_text(e, "-");
+	gp__emit_text(e, first);
+	gp__emit_text(e, d[1] ? d + 1 : "0");
+	if (exponent) gp__emit_text(e, "e");
+	if (exponent) gp__emit_int(e, exponent);
+	if (!e->wide) gp__emit_text(e, "f");
 }
 
 /*	A series in y, nested: 0 e^y, 1 atanh(sqrt y) / sqrt y, 2 cos(sqrt y), 3 sin(sqrt y) / sqrt y. */
-static void gp__export_series(gp__export *e, int kind)
+static void gp__emit_series(gp__export *e, int kind)
 {
 	double c = 1;
 	int terms = e->wide ? 13 : 6;
 	for (int k = 1; k <= terms; k++) {
-		gp__export_real(e, c);
-		gp__export_text(e, " + y * (");
+		gp__emit_real(e, c);
+		gp__emit_text(e, " + y * (");
 		c = kind == 1 ? 1.0 / (2 * k + 1) : c / (kind ? -(2 * k - 1 + (kind == 3) * 2) * 2 * k : k);
 	}
-	gp__export_real(e, c);
-	while (terms--) gp__export_text(e, ")");
+	gp__emit_real(e, c);
+	while (terms--) gp__emit_text(e, ")");
 }
 
 /*	Sizes and, if small, conditions, by their signs. */
@@ -10314,16 +10313,16 @@ static ptrdiff_t gp__export_is(const gp__export *e, char sign)
 }
 
 /*	A character of code: lines end behind ; { and }, and are indented by braces. */
-static void gp__export_code(gp__export *e, char c)
+static void gp__emit_char(gp__export *e, char c)
 {
 	char text[2] = {c, 0};
 	if (e->fresh && c == ' ') return;
 	e->depth += (c == '{') - (c == '}');
 	e->parentheses += (c == '(') - (c == ')');
-	for (int i = e->fresh ? 0 : e->depth; i < e->depth; i++) gp__export_text(e, "\t");
-	gp__export_text(e, text);
+	for (int i = e->fresh ? 0 : e->depth; i < e->depth; i++) gp__emit_text(e, "\t");
+	gp__emit_text(e, text);
 	e->fresh = !e->parentheses && (c == ';' || c == '{' || c == '}');
-	if (e->fresh) gp__export_text(e, c == '}' && !e->depth ? "\n\n" : "\n");
+	if (e->fresh) gp__emit_text(e, c == '}' && !e->depth ? "\n\n" : "\n");
 }
 
 /*	A template of code. Its signs:
@@ -10335,7 +10334,7 @@ static void gp__export_code(gp__export *e, char c)
 		$&0			a series
 		$?x ... $.	only if x holds (gp__export_is); $!x ... $. if not
 		$M			a size */
-static void gp__export_put(gp__export *e, const char *s)
+static void gp__emit(gp__export *e, const char *s)
 {
 	for (; *s; s++) {
 		char c = *s, sign = c == '$' ? *++s : 0, index[2] = {0, 0};
@@ -10344,29 +10343,29 @@ static void gp__export_put(gp__export *e, const char *s)
 			e->skip += e->skip || !gp__export_is(e, *s) == (sign == '?');
 		} else if (sign == '.') e->skip -= e->skip > 0;
 		else if (e->skip) continue;
-		else if (!sign && c != '~' && (c != '%' || s[1] == ' ')) gp__export_code(e, c);
+		else if (!sign && c != '~' && (c != '%' || s[1] == ' ')) gp__emit_char(e, c);
 		else {
-			for (int i = e->fresh ? 0 : e->depth; i < e->depth; i++) gp__export_text(e, "\t");
+			for (int i = e->fresh ? 0 : e->depth; i < e->depth; i++) gp__emit_text(e, "\t");
 			e->fresh = 0;
-			if (c == '~') gp__export_text(e, e->wide ? "" : "f");
-			else if (c == '%') gp__export_int(e, e->whole[*++s - '0']);
-			else if (sign == 'R') gp__export_text(e, e->wide ? "double" : "float");
-			else if (sign == 'N') gp__export_text(e, e->o->name);
-			else if (sign == '&') gp__export_series(e, *++s - '0');
-			else if (sign >= '0' && sign <= '9') gp__export_real(e, e->number[sign - '0']);
+			if (c == '~') gp__emit_text(e, e->wide ? "" : "f");
+			else if (c == '%') gp__emit_int(e, e->whole[*++s - '0']);
+			else if (sign == 'R') gp__emit_text(e, e->wide ? "double" : "float");
+			else if (sign == 'N') gp__emit_text(e, e->o->name);
+			else if (sign == '&') gp__emit_series(e, *++s - '0');
+			else if (sign >= '0' && sign <= '9') gp__emit_real(e, e->number[sign - '0']);
 			else if (sign == '(') {
 				char head[] = "for (int i = 0; i < ", step[] = "; i++)";
 				head[9] = head[16] = step[2] = *++s;
-				gp__export_text(e, head);
+				gp__emit_text(e, head);
 				index[0] = *++s;
-				if (*s >= 'a') gp__export_text(e, index);
-				else gp__export_int(e, gp__export_is(e, *s));
-				gp__export_text(e, step);
+				if (*s >= 'a') gp__emit_text(e, index);
+				else gp__emit_int(e, gp__export_is(e, *s));
+				gp__emit_text(e, step);
 			} else if (sign == '[') {
-				if (e->o->no_libm) gp__export_put(e, "$N_");
-				while (*++s != ']') gp__export_code(e, *s);
-				if (!e->wide && !e->o->no_libm) gp__export_text(e, "f");
-			} else gp__export_int(e, gp__export_is(e, sign));
+				if (e->o->no_libm) gp__emit(e, "$N_");
+				while (*++s != ']') gp__emit_char(e, *s);
+				if (!e->wide && !e->o->no_libm) gp__emit_text(e, "f");
+			} else gp__emit_int(e, gp__export_is(e, sign));
 		}
 	}
 }
@@ -10427,15 +10426,15 @@ static void gp__export_node(gp__export *e, uint32_t node)
 {
 	const uint32_t *n = e->k->node[node];
 	if (n[0] == GP__NODE_BASE_KERNEL) {
-		gp__export_text(e, "k");
-		gp__export_int(e, (ptrdiff_t)n[1]);
+		gp__emit_text(e, "k");
+		gp__emit_int(e, (ptrdiff_t)n[1]);
 		return;
 	}
-	gp__export_text(e, "(");
+	gp__emit_text(e, "(");
 	gp__export_node(e, n[1]);
-	gp__export_text(e, n[0] == GP__NODE_SUM ? " + " : " * ");
+	gp__emit_text(e, n[0] == GP__NODE_SUM ? " + " : " * ");
 	gp__export_node(e, n[2]);
-	gp__export_text(e, ")");
+	gp__emit_text(e, ")");
 }
 
 /*	h[g] = dK/ds_g: of each base kernel of the group its slope, times what multiplies the kernel. */
@@ -10443,35 +10442,35 @@ static void gp__export_slopes(gp__export *e, uint32_t g, int diagonal)
 {
 	const gp__kernel *k = e->k;
 	e->whole[0] = (ptrdiff_t)g;
-	gp__export_put(e, "h[%0] = 0");
+	gp__emit(e, "h[%0] = 0");
 	for (uint32_t t = 0; t < k->nnode; t++) {
 		uint32_t inside = t;
 		if (k->node[t][0] != GP__NODE_BASE_KERNEL) continue;
 		const gp__base_kernel *base = gp__export_of(e, k->node[t][1]);
 		if (base->group != g || (diagonal && gp__geometry(base) != GP__INNER_PRODUCT)) continue;
-		gp__export_put(e, " + (");
-		gp__export_put(e, gp__export_kernels[base->type].slope);
-		gp__export_put(e, gp__export_scaled(e, k->node[t][1]) ? ")" : ") * c[%2]");
+		gp__emit(e, " + (");
+		gp__emit(e, gp__export_kernels[base->type].slope);
+		gp__emit(e, gp__export_scaled(e, k->node[t][1]) ? ")" : ") * c[%2]");
 		for (uint32_t s = t + 1; s < k->nnode; s++) {
 			const uint32_t *n = k->node[s];
 			if (n[0] == GP__NODE_BASE_KERNEL || (n[1] != inside && n[2] != inside)) continue;
 			if (n[0] == GP__NODE_PRODUCT) {
-				gp__export_text(e, " * ");
+				gp__emit_text(e, " * ");
 				gp__export_node(e, n[1] == inside ? n[2] : n[1]);
 			}
 			inside = s;
 		}
 	}
-	gp__export_put(e, ";");
+	gp__emit(e, ";");
 }
 
 /*	k(x,z) for prepared points, or k(x,x) as for z = u; with slopes if e->gradient. */
 static void gp__export_kernel(gp__export *e, int diagonal)
 {
 	ptrdiff_t at = 0;
-	gp__export_put(e, diagonal ? "static inline $R $N_prior" : "static inline $R $N_kernel");
-	gp__export_put(e, "$?g_slopes$.(const $R *c, const $R *u, const $R *z$?g, $R *h$.) {"
-					  "(void)c, (void)u, (void)z$?g, (void)h$.;");
+	gp__emit(e, diagonal ? "static inline $R $N_prior" : "static inline $R $N_kernel");
+	gp__emit(e, "$?g_slopes$.(const $R *c, const $R *u, const $R *z$?g, $R *h$.) {"
+				"(void)c, (void)u, (void)z$?g, (void)h$.;");
 	GP__EACH_GROUP(g, e->k) {
 		e->whole[0] = (ptrdiff_t)g;
 		e->whole[1] = at;
@@ -10479,30 +10478,30 @@ static void gp__export_kernel(gp__export *e, int diagonal)
 		int inner = gp__geometry(gp__group_kernel(e->k, g)) == GP__INNER_PRODUCT;
 		if (diagonal && !inner) continue;
 		if (at - e->whole[1] > 4) {
-			gp__export_put(e, "$R s%0 = 0; for (int i = %1; i < %2; i++) s%0 += ");
-			gp__export_put(e, inner ? "u[i] * z[i];" : "(u[i] - z[i]) * (u[i] - z[i]);");
+			gp__emit(e, "$R s%0 = 0; for (int i = %1; i < %2; i++) s%0 += ");
+			gp__emit(e, inner ? "u[i] * z[i];" : "(u[i] - z[i]) * (u[i] - z[i]);");
 			continue;
 		}
-		gp__export_put(e, "const $R s%0 = 0");
+		gp__emit(e, "const $R s%0 = 0");
 		for (; e->whole[1] < at; e->whole[1]++)
-			gp__export_put(e, inner ? " + u[%1] * z[%1]" : " + (u[%1] - z[%1]) * (u[%1] - z[%1])");
-		gp__export_put(e, ";");
+			gp__emit(e, inner ? " + u[%1] * z[%1]" : " + (u[%1] - z[%1]) * (u[%1] - z[%1])");
+		gp__emit(e, ";");
 	}
 	GP__EACH_BASE(l, e->k) {
 		const gp__base_kernel *base = gp__export_of(e, l);
 		int inner = gp__geometry(base) == GP__INNER_PRODUCT, any = inner || !diagonal;
 		if (any && base->group != GP__NO_GROUP)
-			gp__export_put(e, gp__export_scaled(e, l) ? "const $R t%0 = s%5;"
-													  : "const $R t%0 = c[%2] * s%5;");
-		gp__export_put(e, "const $R ");
-		gp__export_put(e, gp__export_kernels[any ? base->type : (uint32_t)GP__CONSTANT].value);
-		for (uint32_t i = 1; i < base->degree; i++) gp__export_put(e, " * r%0");
-		gp__export_put(e, base->degree ? ", k%0 = e%0 * r%0;" : ";");
+			gp__emit(e, gp__export_scaled(e, l) ? "const $R t%0 = s%5;"
+												: "const $R t%0 = c[%2] * s%5;");
+		gp__emit(e, "const $R ");
+		gp__emit(e, gp__export_kernels[any ? base->type : (uint32_t)GP__CONSTANT].value);
+		for (uint32_t i = 1; i < base->degree; i++) gp__emit(e, " * r%0");
+		gp__emit(e, base->degree ? ", k%0 = e%0 * r%0;" : ";");
 	}
 	for (uint32_t g = 0; g < e->k->ngroup && e->gradient; g++) gp__export_slopes(e, g, diagonal);
-	gp__export_put(e, "return ");
+	gp__emit(e, "return ");
 	gp__export_node(e, e->k->nnode - 1);
-	gp__export_put(e, ";}");
+	gp__emit(e, ";}");
 }
 
 /* --- inputs --- */
@@ -10534,6 +10533,11 @@ static gp__export_column gp__export_column_of(const gp__export *e, uint32_t g, p
 	c.rate = gp__export_round(e, c.rate / c.unit);
 	return c;
 }
+
+/*	All columns i of all groups g. */
+#define GP__EXPORT_EACH_COLUMN(e, g, i) \
+	GP__EACH_GROUP(g, (e)->k) \
+		GP__FOR(i, (ptrdiff_t)gp__group_kernel((e)->k, g)->ndims)
 
 /*	Stored point j of the job in column i of group g, less the shift, in the caller's units. */
 static double gp__export_place(const gp__export *e, uint32_t g, ptrdiff_t i, ptrdiff_t j)
@@ -10580,7 +10584,7 @@ static const struct {
 static void gp__export_loop(gp__export *e, int function)
 {
 	ptrdiff_t at = 0;
-	gp__export_put(e, gp__export_loops[function].head);
+	gp__emit(e, gp__export_loops[function].head);
 	GP__EACH_GROUP(g, e->k) {
 		const gp__base_kernel *base = gp__group_kernel(e->k, g);
 		int geometry = gp__geometry(base);
@@ -10592,34 +10596,34 @@ static void gp__export_loop(gp__export *e, int function)
 			e->whole[2] = to - from;
 			e->whole[3] = from;
 			e->whole[4] = at += (to - from) * (geometry == GP__CIRCLE ? 2 : 1);
-			gp__export_put(e, gp__export_loops[function].of[geometry - GP__DISTANCE]);
+			gp__emit(e, gp__export_loops[function].of[geometry - GP__DISTANCE]);
 		}
 	}
-	gp__export_put(e, "}");
+	gp__emit(e, "}");
 }
 
 /* --- tables --- */
 
-static void gp__export_number(gp__export *e, double x)
+static void gp__emit_number(gp__export *e, double x)
 {
-	gp__export_text(e, e->at++ % 6 ? " " : "\n\t");
-	gp__export_real(e, x);
-	gp__export_text(e, ",");
+	gp__emit_text(e, e->at++ % 6 ? " " : "\n\t");
+	gp__emit_real(e, x);
+	gp__emit_text(e, ",");
 	e->costs.flash += e->wide ? 8 : 4;
 }
 
-static void gp__export_begin(gp__export *e, const char *name)
+static void gp__emit_begin(gp__export *e, const char *name)
 {
-	gp__export_put(e, "static const $R $N_");
-	gp__export_text(e, name);
-	gp__export_text(e, "[] = {");
+	gp__emit(e, "static const $R $N_");
+	gp__emit_text(e, name);
+	gp__emit_text(e, "[] = {");
 	e->at = 0;
 }
 
-static void gp__export_end(gp__export *e)
+static void gp__emit_end(gp__export *e)
 {
-	if (!e->at) gp__export_number(e, 0);
-	gp__export_text(e, "\n};\n\n");
+	if (!e->at) gp__emit_number(e, 0);
+	gp__emit_text(e, "\n};\n\n");
 	e->fresh = 1;
 }
 
@@ -10628,48 +10632,25 @@ static void gp__export_triangle(gp__export *e, const odvgp_real *R, ptrdiff_t n,
 {
 	GP__FOR(i, n) {
 		for (ptrdiff_t j = rows ? 0 : i; j < (rows ? i : n); j++)
-			gp__export_number(e, (double)R[rows ? i * n + j : j * n + i]);
-		if (rows) gp__export_number(e, 1 / (double)R[i * n + i]);
+			gp__emit_number(e, (double)R[rows ? i * n + j : j * n + i]);
+		if (rows) gp__emit_number(e, 1 / (double)R[i * n + i]);
 	}
 }
 
-/*	Points that the job has chosen, scales and constants of a unit. */
+/*	These points of a unit. */
 static void gp__export_points(gp__export *e, odvgp_real *points, ptrdiff_t m, odvgp_real *centre)
 {
 	gp__predict_points(e->t, points, m, centre);
 	GP__FOR(j, m) {
-		if (!gp__points_columns(e->k)) gp__export_number(e, 0);
-		GP__EACH_GROUP(g, e->k)
-			GP__FOR(i, (ptrdiff_t)gp__group_kernel(e->k, g)->ndims) {
-				gp__export_column c = gp__export_column_of(e, g, i);
-				double u = gp__export_place(e, g, i, j) * c.rate;
-				int circle = c.geometry == GP__CIRCLE;
-				gp__export_number(e, circle ? c.radius * cos(u) : u);
-				if (circle) gp__export_number(e, c.radius * sin(u));
-			}
-	}
-}
-
-static void gp__export_scales(gp__export *e)
-{
-	GP__EACH_GROUP(g, e->k)
-		GP__FOR(i, (ptrdiff_t)gp__group_kernel(e->k, g)->ndims) {
+		if (!gp__points_columns(e->k)) gp__emit_number(e, 0);
+		GP__EXPORT_EACH_COLUMN(e, g, i)
+		{
 			gp__export_column c = gp__export_column_of(e, g, i);
-			gp__export_number(e, c.shift);
-			gp__export_number(e, c.rate);
-			if (c.geometry == GP__CIRCLE) gp__export_number(e, c.radius);
+			double u = gp__export_place(e, g, i, j) * c.rate;
+			int circle = c.geometry == GP__CIRCLE;
+			gp__emit_number(e, circle ? c.radius * cos(u) : u);
+			if (circle) gp__emit_number(e, c.radius * sin(u));
 		}
-}
-
-static void gp__export_constants(gp__export *e)
-{
-	GP__EACH_BASE(l, e->k) {
-		const gp__base_kernel *base = &e->k->base[l];
-		const odvgp_real *hyp = e->t->v.hyp;
-		int shape = gp__base_kernel_kinds[base->type].shape_param != NULL;
-		gp__export_number(e, (double)hyp[base->var]);
-		gp__export_number(e, base->group == GP__NO_GROUP ? 0 : gp__export_factor(e, l));
-		gp__export_number(e, shape ? (double)hyp[base->shape_param] : 0);
 	}
 }
 
@@ -10687,10 +10668,10 @@ static void gp__export_mean(gp__export *e, ptrdiff_t q, double unit, int slopes)
 													 ? (double)v->A[d * e->t->P + own]
 													 : d == own;
 		a *= unit / (double)v->x_scale[d];
-		if (slopes) gp__export_number(e, a);
+		if (slopes) gp__emit_number(e, a);
 		b += gp__export_round(e, a) * (gp__export_round(e, x) - x);
 	}
-	if (!slopes) gp__export_number(e, b);
+	if (!slopes) gp__emit_number(e, b);
 }
 
 /*	What a table, by its first letter, holds of the current unit. */
@@ -10699,8 +10680,20 @@ static void gp__export_unit(gp__export *e, char table)
 	const gp__predictor *p = e->p;
 	const gp__view *v = &e->t->v;
 	ptrdiff_t M = p->M, Mr = p->M_factor, Mg = p->M_gamma, P = e->t->P, first = e->t->first;
-	if (table == 's') gp__export_scales(e);
-	if (table == 'c') gp__export_constants(e);
+	for (uint32_t l = 0; table == 'c' && l < p->base_kernels; l++) {
+		const gp__base_kernel *base = &e->k->base[l];
+		int shape = gp__base_kernel_kinds[base->type].shape_param != NULL;
+		gp__emit_number(e, (double)v->hyp[base->var]);
+		gp__emit_number(e, base->group == GP__NO_GROUP ? 0 : gp__export_factor(e, l));
+		gp__emit_number(e, shape ? (double)v->hyp[base->shape_param] : 0);
+	}
+	if (table == 's') GP__EXPORT_EACH_COLUMN(e, g, i)
+		{
+			gp__export_column c = gp__export_column_of(e, g, i);
+			gp__emit_number(e, c.shift);
+			gp__emit_number(e, c.rate);
+			if (c.geometry == GP__CIRCLE) gp__emit_number(e, c.radius);
+		}
 	if (table == 'p') {
 		gp__export_points(e, v->beta, M, v->beta_centre);
 		gp__export_points(e, v->gamma, Mg, v->gamma_centre);
@@ -10710,17 +10703,17 @@ static void gp__export_unit(gp__export *e, char table)
 		double unit = p->mixed ? 1 : (double)gp__predict_scale(e->t, first + q);
 		if (i >= M) unit *= (double)v->a_gamma[q * Mg + i - M];
 		else unit *= p->no_alpha ? 0 : (double)v->alpha[q * M + i];
-		gp__export_number(e, unit);
+		gp__emit_number(e, unit);
 	}
 	GP__FOR(q, P) {
 		double unit = p->mixed ? 1 : (double)gp__predict_scale(e->t, first + q);
-		if (table == 'v') gp__export_number(e, unit * unit);
+		if (table == 'v') gp__emit_number(e, unit * unit);
 		if (table == 'b' || table == 'a') gp__export_mean(e, first + q, unit, table == 'a');
 		if (table == 'f' && (!q || p->factor != GP__FACTOR_OF_S))
 			gp__export_triangle(e, v->L + q * M * M, M, 1);
 		if (table != 'r') continue;
 		for (ptrdiff_t i = 0; p->factor == GP__DIAGONAL_OF_INVERSE && i < M; i++)
-			gp__export_number(e, (double)v->factor[q * M + i]);
+			gp__emit_number(e, (double)v->factor[q * M + i]);
 		if (p->factor == GP__DIAGONAL_OF_INVERSE) continue;
 		gp__export_triangle(e, v->factor + q * Mr * Mr, Mr, 0);
 		gp__export_triangle(e, v->factor_v + q * (M - Mr) * (M - Mr), M - Mr, 0);
@@ -10735,25 +10728,25 @@ static void gp__export_tables(gp__export *e)
 	int sloped = gp__export_is(e, 'a') != 0;
 	GP__FOR(i, GP__COUNT(tables)) {
 		if (*tables[i] == 'a' && !sloped) continue;
-		gp__export_begin(e, tables[i]);
+		gp__emit_begin(e, tables[i]);
 		GP__FOR(k, e->p->units) {
 			gp__predict_unit(e->t, k);
 			gp__export_unit(e, *tables[i]);
 		}
-		gp__export_end(e);
+		gp__emit_end(e);
 	}
 	gp__predict_unit(e->t, 0);
-	if (sloped) gp__export_begin(e, "middle");
-	for (ptrdiff_t d = 0; sloped && d < e->p->D; d++) gp__export_number(e, (double)v->x_mean[d]);
-	if (sloped) gp__export_end(e);
+	if (sloped) gp__emit_begin(e, "middle");
+	for (ptrdiff_t d = 0; sloped && d < e->p->D; d++) gp__emit_number(e, (double)v->x_mean[d]);
+	if (sloped) gp__emit_end(e);
 	if (!e->p->mixed) return;
-	gp__export_begin(e, "mixing"); /* rows of it, each with the level of y behind it */
+	gp__emit_begin(e, "mixing"); /* rows of it, each with the level of y behind it */
 	GP__FOR(f, e->p->F) {
 		double scale = (double)gp__predict_scale(e->t, f);
-		GP__FOR(q, e->p->P) gp__export_number(e, scale * (double)v->mixing[f * e->p->P + q]);
-		gp__export_number(e, (double)gp__predict_unscale(e->t, f, 0));
+		GP__FOR(q, e->p->P) gp__emit_number(e, scale * (double)v->mixing[f * e->p->P + q]);
+		gp__emit_number(e, (double)gp__predict_unscale(e->t, f, 0));
 	}
-	gp__export_end(e);
+	gp__emit_end(e);
 }
 
 /* --- functions --- */
@@ -10896,21 +10889,21 @@ static void gp__export_y_numbers(gp__export *e)
 		memcpy(x, rate, sizeof rate);
 		return;
 	}
-	gp__export_begin(e, "y");
+	gp__emit_begin(e, "y");
 	for (ptrdiff_t t = 0; noise && t < p->T; t++) {
 		double scale = (double)gp__predict_scale(e->t, t), s = a * a;
 		if (lik->flags & GP__LIK_GAUSSIAN) s = (double)par[p->lik_params > 1 ? t : 0];
 		else s *= own > 1 ? (double)par[1] / ((double)par[1] - 2) : 2;
-		gp__export_number(e, s * scale * scale);
+		gp__emit_number(e, s * scale * scale);
 	}
 	for (ptrdiff_t k = 0; p->likelihood == ODVGP_LIKELIHOOD_ORDINAL && k < p->classes - 1; k++)
-		gp__export_number(e, cut += (double)par[k ? k - 1 : p->classes - 2]);
+		gp__emit_number(e, cut += (double)par[k ? k - 1 : p->classes - 2]);
 	if (!e->at) {
 		odvgp_real t[GP__EXPORT_NODES], w[GP__EXPORT_NODES];
 		gp__gauss_hermite(GP__EXPORT_NODES, t, w);
-		GP__FOR(h, 2 * GP__EXPORT_NODES) gp__export_number(e, (double)(h % 2 ? w : t)[h / 2]);
+		GP__FOR(h, 2 * GP__EXPORT_NODES) gp__emit_number(e, (double)(h % 2 ? w : t)[h / 2]);
 	}
-	gp__export_end(e);
+	gp__emit_end(e);
 }
 
 /*	Student's variance is infinite for df <= 2: then there is no such function. */
@@ -10919,12 +10912,12 @@ static void gp__export_y(gp__export *e)
 	const gp__predictor *p = e->p;
 	if (p->likelihood == ODVGP_LIKELIHOOD_STUDENTT && !(e->t->v.lik_params[1] > 2)) return;
 	gp__export_y_numbers(e);
-	gp__export_put(e, "/* Mean and variance of y, $Y numbers each. */ static inline void "
-					  "$N_predict_y(const $R *x, $R *mean, $R *var) {"
-					  "$R m[$F], v[$F]; $N_predict(x, m, v);");
-	gp__export_put(e, gp__export_ys[p->likelihood][0]);
-	gp__export_put(e, gp__export_ys[p->likelihood][1]);
-	gp__export_put(e, "}");
+	gp__emit(e, "/* Mean and variance of y, $Y numbers each. */ static inline void "
+				"$N_predict_y(const $R *x, $R *mean, $R *var) {"
+				"$R m[$F], v[$F]; $N_predict(x, m, v);");
+	gp__emit(e, gp__export_ys[p->likelihood][0]);
+	gp__emit(e, gp__export_ys[p->likelihood][1]);
+	gp__emit(e, "}");
 }
 
 /* --- without libm --- */
@@ -10974,8 +10967,8 @@ static void gp__export_own_libm(gp__export *e)
 			0.63661977236758134308, 0.56418958354775628695};
 	memcpy(e->number, numbers, sizeof numbers);
 	GP__FOR(i, GP__COUNT(gp__export_own)) {
-		gp__export_put(e, "static inline $R $N_");
-		gp__export_put(e, gp__export_own[i]);
+		gp__emit(e, "static inline $R $N_");
+		gp__emit(e, gp__export_own[i]);
 	}
 }
 
@@ -10996,12 +10989,12 @@ static void gp__export_row(gp__export *e, ptrdiff_t i, odvgp_real *x)
 	ptrdiff_t M = e->p->M, j = i * M / GP__EXPORT_ROWS;
 	GP__FOR(d, e->p->D) x[d] = v->x_mean[d] + v->x_scale[d] * v->beta_centre[d];
 	gp__predict_points(e->t, v->beta, M, v->beta_centre);
-	GP__EACH_GROUP(g, e->k)
-		GP__FOR(c, (ptrdiff_t)gp__group_kernel(e->k, g)->ndims) {
-			gp__export_column column = gp__export_column_of(e, g, c);
-			x[column.column] = (odvgp_real)(column.shift + 0.7 * gp__export_place(e, g, c, j) +
-											0.3 * gp__export_place(e, g, c, (j + 1) % M));
-		}
+	GP__EXPORT_EACH_COLUMN(e, g, c)
+	{
+		gp__export_column column = gp__export_column_of(e, g, c);
+		x[column.column] = (odvgp_real)(column.shift + 0.7 * gp__export_place(e, g, c, j) +
+										0.3 * gp__export_place(e, g, c, (j + 1) % M));
+	}
 	GP__FOR(d, e->p->D) x[d] = (odvgp_real)gp__export_round(e, (double)x[d]);
 }
 
@@ -11033,8 +11026,7 @@ static odvgp_status gp__export_predict_rows(
 		odvgp_real *x = w->rows + i * (D + 2 * F);
 		gp__export_row(e, i, x);
 		gp__export_prior(e, x, w->prior);
-		odvgp_status status =
-				odvgp_predict(s, x, 1, x + D, x + D + F, w->scratch, w->bytes, info);
+		odvgp_status status = odvgp_predict(s, x, 1, x + D, x + D + F, w->scratch, w->bytes, info);
 		if (status) return status;
 	}
 	return ODVGP_OK;
@@ -11043,11 +11035,11 @@ static odvgp_status gp__export_predict_rows(
 static void gp__export_rows(gp__export *e, const gp__export_work *w)
 {
 	ptrdiff_t F = e->p->F;
-	gp__export_begin(e, "rows");
-	GP__FOR(f, F) gp__export_number(e, 1 / sqrt((double)w->prior[f]));
-	GP__FOR(f, F) gp__export_number(e, 1 / (double)w->prior[f]);
-	GP__FOR(i, GP__EXPORT_ROWS * (e->p->D + 2 * F)) gp__export_number(e, (double)w->rows[i]);
-	gp__export_end(e);
+	gp__emit_begin(e, "rows");
+	GP__FOR(f, F) gp__emit_number(e, 1 / sqrt((double)w->prior[f]));
+	GP__FOR(f, F) gp__emit_number(e, 1 / (double)w->prior[f]);
+	GP__FOR(i, GP__EXPORT_ROWS * (e->p->D + 2 * F)) gp__emit_number(e, (double)w->rows[i]);
+	gp__emit_end(e);
 }
 
 static void gp__export_head(gp__export *e)
@@ -11055,17 +11047,16 @@ static void gp__export_head(gp__export *e)
 	char kernel[400];
 	gp__text text = {kernel, sizeof kernel, 0};
 	gp__put_kernel(&text, e->k, e->t->v.hyp, e->k->nnode - 1, 0);
-	gp__export_put(e,
-			"/* A sparse Gaussian process, written by odvgp.h: $D inputs, $F functions, $Z "
-			"inducing points.\n   $N_predict(x, mean, var) for x [$D], mean and var [$F], in "
-			"units of the data. Kernel of standardised inputs:\n   ");
-	gp__export_text(e, kernel);
-	gp__export_text(e, "\n");
-	if (e->o->about) gp__export_text(e, e->o->about);
-	gp__export_put(e, " */\n#ifndef $N_INCLUDED\n#define $N_INCLUDED\n");
-	if (!e->o->no_libm) gp__export_text(e, "#include <math.h>\n");
-	if (e->o->constants) gp__export_text(e, e->o->constants);
-	gp__export_text(e, "\n");
+	gp__emit(e, "/* A sparse Gaussian process, written by odvgp.h: $D inputs, $F functions, $Z "
+				"inducing points.\n   $N_predict(x, mean, var) for x [$D], mean and var [$F], in "
+				"units of the data. Kernel of standardised inputs:\n   ");
+	gp__emit_text(e, kernel);
+	gp__emit_text(e, "\n");
+	if (e->o->about) gp__emit_text(e, e->o->about);
+	gp__emit(e, " */\n#ifndef $N_INCLUDED\n#define $N_INCLUDED\n");
+	if (!e->o->no_libm) gp__emit_text(e, "#include <math.h>\n");
+	if (e->o->constants) gp__emit_text(e, e->o->constants);
+	gp__emit_text(e, "\n");
 	e->fresh = 1;
 }
 
@@ -11075,24 +11066,24 @@ static void gp__export_all(gp__export *e, const gp__export_work *w)
 	gp__export_head(e);
 	if (e->o->no_libm) gp__export_own_libm(e);
 	gp__export_tables(e);
-	gp__export_put(e, gp__export_solve);
+	gp__emit(e, gp__export_solve);
 	for (e->gradient = 0; e->gradient < 2; e->gradient++) {
 		gp__export_loop(e, e->gradient);
 		if (e->gradient) gp__export_loop(e, 2);
-		if (e->gradient) gp__export_put(e, gp__export_unsolve);
+		if (e->gradient) gp__emit(e, gp__export_unsolve);
 		gp__export_kernel(e, 0);
 		gp__export_kernel(e, 1);
-		gp__export_put(e, gp__export_predict);
-		if (e->p->mixed) gp__export_put(e, gp__export_mix);
+		gp__emit(e, gp__export_predict);
+		if (e->p->mixed) gp__emit(e, gp__export_mix);
 	}
 	e->gradient = 0;
 	gp__export_y(e);
 	size_t flash = e->costs.flash; /* the self-test is for the host */
 	gp__export_rows(e, w);
 	e->costs.flash = flash;
-	gp__export_put(e, gp__export_test);
-	gp__export_text(e, "#endif\n");
-	gp__export_flush(e);
+	gp__emit(e, gp__export_test);
+	gp__emit_text(e, "#endif\n");
+	gp__emit_flush(e);
 }
 
 /*	Fitted to what gcc -Os makes for a Cortex-M4F (counted by qemu, without libm). */

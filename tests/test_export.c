@@ -292,7 +292,7 @@ TEST(decimals_give_the_same_bits)
 		double v = k < 15 ? hard[k] : ldexp(test_normal(), (int)test_below(400) - 200);
 		e.wide = k % 2;
 		if (!e.wide && !(fabs(v) <= FLT_MAX)) continue;
-		gp__export_real(&e, v);
+		gp__emit_real(&e, v);
 		e.buffer[e.used] = 0;
 		if (e.wide) CHECK_SAY(strtod(e.buffer, NULL) == v, "%.17g became %s", v, e.buffer);
 		else CHECK_SAY(strtof(e.buffer, NULL) == (float)v, "%.9g became %s", v, e.buffer);
