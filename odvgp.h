@@ -38,7 +38,7 @@ Do this:
 	odvgpf_predict_scratch(&server, 1, NULL). The controller defines ODVGP_FLOAT, ODVGP_NO_TRAINING,
 	ODVGP_NO_STDIO and ODVGP_ASSERT(x) as ((void)0), calls odvgpf_server_from_block once, then
 	odvgpf_predict for each input (examples/03_static_block.c; 04_use_a_trained_model.c reads a
-	file).
+	file). odvgp_export writes the model as C code that needs no library.
 
 CONTENTS   (search for a tag with its arrows)
 	>>conventions	sizes, storage, calls, errors, symbols, glossary
@@ -1635,7 +1635,8 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *server, const odvgp_real
 															closed form take 20 nodes of a rule
 		NAME_self_test()									the largest error at ten rows between
 															inducing points, in units of the prior
-	Decimals give the same bits back. The header allocates nothing and has no variables.
+	Decimals give the same bits back. The header allocates nothing and has no variables. Inputs
+	must be finite, in float below 1e15 in units of the lengthscale; they are not checked.
 		settings	write gets the text in pieces and returns 0 to go on; NULL: only costs are counted
 		costs	out or NULL: for one row on a Cortex-M4F (gcc -Os); estimates but for the tables;
 				nothing is written to static RAM
@@ -10535,7 +10536,7 @@ static gp__export_column gp__export_column_of(const gp__export *e, uint32_t g, p
 }
 
 /*	All columns i of all groups g. */
-#define GP__EXPORT_EACH_COLUMN(e, g, i) \
+#define GP__EACH_INPUT(e, g, i) \
 	GP__EACH_GROUP(g, (e)->k) \
 		GP__FOR(i, (ptrdiff_t)gp__group_kernel((e)->k, g)->ndims)
 
@@ -10643,8 +10644,7 @@ static void gp__export_points(gp__export *e, odvgp_real *points, ptrdiff_t m, od
 	gp__predict_points(e->t, points, m, centre);
 	GP__FOR(j, m) {
 		if (!gp__points_columns(e->k)) gp__emit_number(e, 0);
-		GP__EXPORT_EACH_COLUMN(e, g, i)
-		{
+		GP__EACH_INPUT(e, g, i) {
 			gp__export_column c = gp__export_column_of(e, g, i);
 			double u = gp__export_place(e, g, i, j) * c.rate;
 			int circle = c.geometry == GP__CIRCLE;
@@ -10687,8 +10687,8 @@ static void gp__export_unit(gp__export *e, char table)
 		gp__emit_number(e, base->group == GP__NO_GROUP ? 0 : gp__export_factor(e, l));
 		gp__emit_number(e, shape ? (double)v->hyp[base->shape_param] : 0);
 	}
-	if (table == 's') GP__EXPORT_EACH_COLUMN(e, g, i)
-		{
+	if (table == 's')
+		GP__EACH_INPUT(e, g, i) {
 			gp__export_column c = gp__export_column_of(e, g, i);
 			gp__emit_number(e, c.shift);
 			gp__emit_number(e, c.rate);
@@ -10941,7 +10941,8 @@ static const char *const gp__export_own[] = {
 		"$!d(b.i & 0x7fffff) | 0x3f800000$.; if (b.x > $3) b.x *= 0.5~, n++;"
 		"const $R t = (b.x - 1) / (b.x + 1), y = t * t;"
 		"return ($R)n * $0 + (($R)n * $1 + 2 * t * ($&1));}",
-		"turn($R x, int n) {const int k = (int)(x * $6 + (x < 0 ? -0.5~ : 0.5~));"
+		"turn($R x, int n) {if (!(x > -1e6~ && x < 1e6~)) return x - x; const int k = (int)(x * $6 "
+		"+ (x < 0 ? -0.5~ : 0.5~));"
 		"const $R t = x - ($R)k * $4 - ($R)k * $5, y = t * t;"
 		"const $R s = (n + k) & 1 ? $&2 : t * ($&3); return (n + k) & 2 ? -s : s;}"
 		"static inline $R $N_sin($R x) {return $N_turn(x, 0);}",
@@ -10989,8 +10990,7 @@ static void gp__export_row(gp__export *e, ptrdiff_t i, odvgp_real *x)
 	ptrdiff_t M = e->p->M, j = i * M / GP__EXPORT_ROWS;
 	GP__FOR(d, e->p->D) x[d] = v->x_mean[d] + v->x_scale[d] * v->beta_centre[d];
 	gp__predict_points(e->t, v->beta, M, v->beta_centre);
-	GP__EXPORT_EACH_COLUMN(e, g, c)
-	{
+	GP__EACH_INPUT(e, g, c) {
 		gp__export_column column = gp__export_column_of(e, g, c);
 		x[column.column] = (odvgp_real)(column.shift + 0.7 * gp__export_place(e, g, c, j) +
 										0.3 * gp__export_place(e, g, c, (j + 1) % M));
