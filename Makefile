@@ -33,8 +33,8 @@ SLOW_FLOAT  := test_arguments test_base_kernels test_deep test_deep_images test_
                test_save_load test_start test_terms test_training
 # These do not look at an instruction set, or call for nothing that others do not; the tool only
 # chooses one.
-NO_ISA      := test_alias test_arguments test_config test_deep_images test_files test_forged_files \
-               test_independent test_pool test_tape
+NO_ISA      := test_alias test_arguments test_config test_deep_images test_export test_files \
+               test_forged_files test_independent test_pool test_tape
 EXAMPLES    := $(sort $(wildcard examples/[0-9]*.c)) examples/deep.c examples/casadi.c
 LESSONS     := $(sort $(wildcard examples/lessons/[0-9]*.c))
 
