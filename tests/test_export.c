@@ -107,7 +107,7 @@ static void write_case(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n, 
 	ptrdiff_t D = s->D, F = s->F, Y = s->y_rows;
 	size_t bytes = odvgp_predict_gradient_scratch(s, 1, NULL);
 	void *scratch = test_alloc(bytes);
-	odvgp_real mean[MOST], var[MOST], dmean[MOST], dvar[MOST], y[MOST], vy[MOST], x[MOST];
+	odvgp_real mean[MOST], var[MOST], dmean[MOST], dvar[MOST], y[MOST], vy[MOST], x[MOST] = {0};
 	const odvgp_gradient to = {mean, var, dmean, dvar, NULL, NULL};
 	char name[60], path[300];
 	text t = {NULL, 0, 0, 0, 0};
