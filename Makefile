@@ -44,8 +44,8 @@ MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 endif
 
 .PHONY: all demo test test-isa export-test golden golden-write chaos cross cblas test-all soak \
-        mutants sanitize tsan fuzz valgrind tidy standards symbols readme all-targets bench bench-float \
-        bench-serve bench-steps bench-seconds bench-against cost-curves examples lessons ports \
+        mutants sanitize tsan fuzz valgrind tidy standards symbols readme all-targets bench \
+        bench-float bench-serve bench-steps bench-seconds bench-against cost-curves examples lessons ports \
         install shared dist-arduino dist-platformio packages cover size clean help
 .DELETE_ON_ERROR:
 

@@ -1,5 +1,5 @@
-/*  What runs the headers that tests/test_export.c writes, as C99 and C++17: predictions, gradients and
-    moments of y against the library's, gradients against differences, the self-test. A table has
+/*  What runs the headers that tests/test_export.c writes, as C99 and C++17: predictions, gradients
+    and moments of y against the library's, gradients against differences, the self-test. A table has
     units of the inputs, tolerances, then rows: x, mean, var, dmean, dvar, mean and var of y. */
 #ifndef EXPORT_RUN_H
 #define EXPORT_RUN_H

@@ -76,8 +76,8 @@ static double triangle_condition(const odvgp_real *L, ptrdiff_t n)
 	return a * b;
 }
 
-/*  Of all units: what cancels in the means, by sums of absolute coefficients and the prior's sd; the
-    condition of the factors. */
+/*  Of all units: what cancels in the means, by sums of absolute coefficients and the prior's sd;
+    the condition of the factors. */
 static void conditions_of(const odvgp_server *s, double sd, double *mean, double *var)
 {
 	const gp__predictor *p = gp__layer_of(s);
@@ -173,7 +173,7 @@ static void write_case(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n, 
 	free(scratch);
 }
 
-/*  In both precisions: with libm in one, without it in the other; every other time the other way. */
+/*  In both precisions: with libm in one, without it in the other; every other time the reverse. */
 static void write_cases(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n, const double *unit,
 		const char *what)
 {

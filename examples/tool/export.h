@@ -1,4 +1,4 @@
-/*  export.h - the command export: a model as one C header, with what the file says of its columns. */
+/*  export.h - the command export: a model as one C header, with its columns in a comment. */
 #ifndef TOOL_EXPORT_H
 #define TOOL_EXPORT_H
 
