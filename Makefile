@@ -45,8 +45,8 @@ endif
 
 .PHONY: all demo test test-isa export-test golden golden-write chaos cross cblas test-all soak \
         mutants sanitize tsan fuzz valgrind tidy standards symbols readme all-targets bench \
-        bench-float bench-serve bench-steps bench-seconds bench-against cost-curves examples lessons ports \
-        install shared dist-arduino dist-platformio packages cover size clean help
+        bench-float bench-serve bench-steps bench-seconds bench-against cost-curves examples \
+        lessons ports install shared dist-arduino dist-platformio packages cover size clean help
 .DELETE_ON_ERROR:
 
 ## all: the command-line tool, build/odvgp

@@ -1,5 +1,5 @@
 /*  Models as C code: decimals, templates and refusals here; with a folder the models are written
-     there with what the library predicts, and tests/checks/export.sh compiles and runs them
+    there with what the library predicts, and tests/checks/export.sh compiles and runs them
     (ODVGP_EXPORT_TO is the folder). */
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
