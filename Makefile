@@ -34,8 +34,8 @@ SLOW_FLOAT  := test_arguments test_base_kernels test_deep test_deep_images test_
                test_rows test_save_load test_start test_terms test_training
 # These do not look at an instruction set, or call for nothing that others do not; the tool only
 # chooses one.
-NO_ISA      := test_alias test_arguments test_config test_deep_images test_files test_forged_files \
-               test_independent test_pool test_tape
+NO_ISA      := test_alias test_arguments test_config test_deep_images test_export test_files \
+               test_forged_files test_independent test_pool test_tape
 EXAMPLES    := $(sort $(wildcard examples/[0-9]*.c)) examples/deep.c examples/casadi.c
 LESSONS     := $(sort $(wildcard examples/lessons/[0-9]*.c))
 
@@ -44,10 +44,10 @@ ifeq (0$(filter -j%,$(MAKEFLAGS)),$(MAKELEVEL)) # not below a make that shares i
 MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 endif
 
-.PHONY: all demo test test-isa golden golden-write chaos cross cblas test-all soak mutants \
-        sanitize tsan fuzz valgrind tidy standards symbols readme all-targets bench bench-float \
-        bench-serve bench-steps bench-seconds bench-against cost-curves examples lessons ports \
-        install shared dist-arduino dist-platformio packages cover size clean help
+.PHONY: all demo test test-isa export-test golden golden-write chaos cross cblas test-all soak \
+        mutants sanitize tsan fuzz valgrind tidy standards symbols readme all-targets bench \
+        bench-float bench-serve bench-steps bench-seconds bench-against cost-curves examples \
+        lessons ports install shared dist-arduino dist-platformio packages cover size clean help
 .DELETE_ON_ERROR:
 
 ## all: the command-line tool, build/odvgp
@@ -242,6 +242,11 @@ test: $(call short,$(B))
 test-isa: $(filter-out $(B)/odvgp $(NO_ISA:%=$(B)/%),$(call brief,$(B)))
 	@$(if $(ALL),,ODVGP_TEST_SHORT=1) sh tests/checks/isa.sh $(B)/test_products $(call commands,$^)
 
+## export-test: exported headers as C99 and C++17, run here and under qemu-user beside the library;
+##   CROSS="aarch64" for this target alone
+export-test: $(B)/test_export
+	@GCC="$(GCC)" GXX="$(GXX)" sh tests/checks/export.sh $< $(B)/export $(CROSS)
+
 ## sanitize: the tests under the address and undefined behaviour sanitizers; ALL=1: at full length,
 ##   all in float too
 sanitize: $(call brief,$(B)/sanitize)
@@ -369,7 +374,7 @@ cblas:
 ##   there, standards, symbols, examples, lint
 test-all:
 	@echo "== test"; ODVGP_TEST_ALL=1 $(MAKE) test ALL=1
-	@for t in standards symbols examples sanitize tidy \
+	@for t in standards symbols export-test examples sanitize tidy \
 	    $(if $(shell pkg-config --exists openblas 2>/dev/null && echo 1),cblas); do \
 	    echo "== $$t"; $(MAKE) $$t ALL=1 || exit 1; done
 

@@ -38,7 +38,8 @@ Do this:
 	odvgpf_compact_scratch (examples/packaging/model.c). The controller defines ODVGP_FLOAT and
 	ODVGP_PREDICT_ONLY, calls odvgpf_server_from_block once, then odvgpf_predict for each input.
 	With ODVGP_NO_TRAINING instead it serves blocks of odvgp_freeze, many rows at once, layers and
-	images (examples/03_static_block.c; 04_use_a_trained_model.c reads a file).
+	images (examples/03_static_block.c; 04_use_a_trained_model.c reads a file). odvgp_export writes a
+	model as C code that needs no library.
 
 CONTENTS   (search for a tag with its arrows)
 	>>conventions	sizes, storage, calls, errors, symbols, glossary
@@ -70,6 +71,7 @@ CONTENTS   (search for a tag with its arrows)
 	  >>server		blocks and files; prediction needs nothing below
 	  >>online		learning row by row in a predictor's block
 	  >>rows		compact blocks and their predictions, for controllers
+	  >>export		a frozen model as C code
 	  >>model		types of training
 	  >>params		the parameter vector
 	  >>ops			matrix operations
@@ -837,6 +839,8 @@ typedef struct odvgp_allocator {
 #define odvgp_gradient odvgpf_gradient
 #define odvgp_moments odvgpf_moments
 #define odvgp_path odvgpf_path
+#define odvgp_export_settings odvgpf_export_settings
+#define odvgp_export_costs odvgpf_export_costs
 #define odvgp_pool odvgpf_pool
 #define odvgp_blas odvgpf_blas
 #define odvgp_config_defaults odvgpf_config_defaults
@@ -922,6 +926,8 @@ typedef struct odvgp_allocator {
 #define odvgp_online_add odvgpf_online_add
 #define odvgp_online_drop odvgpf_online_drop
 #define odvgp_online_seal odvgpf_online_seal
+#define odvgp_export_scratch odvgpf_export_scratch
+#define odvgp_export odvgpf_export
 #define odvgp_sample_scratch odvgpf_sample_scratch
 #define odvgp_sample odvgpf_sample
 #define odvgp_save_size odvgpf_save_size
@@ -1865,6 +1871,40 @@ ODVGP_API size_t odvgp_online_seal(odvgp_online *online, odvgp_info *info);
 #endif
 
 #ifndef ODVGP_NO_TRAINING
+/*	A frozen model as one C header, for C99 and C++17, of constant tables and functions that need
+	nothing but math.h:
+		NAME_predict(x, mean, var)							as odvgp_predict for one row; var or NULL
+		NAME_predict_gradient(x, mean, var, dmean, dvar)	as odvgp_predict_gradient
+		NAME_predict_y(x, mean, var)						as odvgp_predict_y; integrals without a
+															closed form take 20 nodes of a rule
+		NAME_self_test()									the largest error at ten rows between
+															inducing points, in units of the prior
+	Decimals give the same bits back. The header allocates nothing and has no variables. Inputs
+	must be finite, in float below 1e15 in units of the lengthscale; they are not checked.
+		settings	write gets the text in pieces and returns 0 to go on; NULL: only costs are counted
+		costs	out or NULL: for one row on a Cortex-M4F (gcc -Os); estimates but for the tables;
+				nothing is written to static RAM
+		scratch	odvgp_export_scratch bytes
+	Returns	E_UNSUPPORTED (several layers, images, SOFTMAX above four classes) | E_STOPPED (write) |
+			what odvgp_predict_gradient returns */
+typedef struct odvgp_export_settings {
+	const char *name; /* of the functions: a name in C of at most 40 characters */
+	int real;         /* bytes of its numbers, 4 or 8; 0: of odvgp_real */
+	int no_libm;      /* 1: functions of libm are written, too */
+	/* NULL or text: into the first comment; C code behind it, such as constants */
+	const char *about, *constants;
+	int (*write)(void *user, const char *text, size_t bytes);
+	void *user;
+} odvgp_export_settings;
+typedef struct odvgp_export_costs {
+	size_t flash, stack, text_bytes; /* bytes; code and tables; of NAME_predict; of the header */
+	double mean, moments, gradient; /* instructions */
+} odvgp_export_costs;
+ODVGP_API size_t odvgp_export_scratch(const odvgp_server *server, odvgp_info *info);
+ODVGP_API odvgp_status odvgp_export(const odvgp_server *server,
+		const odvgp_export_settings *settings, odvgp_export_costs *costs, void *scratch,
+		size_t scratch_bytes, odvgp_info *info);
+
 /* --- files and threads --- */
 
 /*	Model files in memory: config, parameter vector, optimiser state and predictor; little-endian,
@@ -13211,6 +13251,1027 @@ ODVGP_API odvgp_status odvgp_compact(
 
 #ifndef ODVGP_NO_TRAINING
 
+/* ---- >>export   a frozen model as C code
+
+	Functions of the written header come from templates (gp__emit). Points of beta and gamma
+	form one table, by rows, in units of the kernel: u = (x - shift) rate undoes the scales, and has
+	1 / sqrt(2) of rbf or sqrt(nu) of a Matern in it unless base kernels share the distance. Shift
+	and rate are rounded first and the points follow them. a <- L^-1 k(Zb,x) reads rows of L with
+	the reciprocal of the diagonal at their ends; T = q_sqrt^T a comes by columns, a number at a
+	time, so that nothing of it is stored. Units of independent outputs follow one another in each
+	table, and pointers run on.
+
+	To add a base kernel: a row in gp__export_kernels. A likelihood: a row in gp__export_ys. */
+
+enum { GP__EXPORT_ROWS = 10, GP__EXPORT_NODES = 20, GP__EXPORT_NUMBERS = 9 };
+
+typedef struct {
+	const gp__predictor *p;
+	const gp__kernel *k;
+	const odvgp_export_settings *o;
+	gp__prediction *t; /* its view is that of the current unit */
+	int wide, gradient, failed;
+	int skip, depth, parentheses, fresh; /* of gp__emit; fresh: at the start of a line */
+	ptrdiff_t whole[6], columns, at;     /* columns: of a point; at: of the table */
+	double number[GP__EXPORT_NUMBERS];
+	size_t used;
+	odvgp_export_costs costs;
+	char buffer[512];
+} gp__export;
+
+/* --- text --- */
+
+static void gp__emit_flush(gp__export *e)
+{
+	if (e->o->write && !e->failed) e->failed = e->o->write(e->o->user, e->buffer, e->used) != 0;
+	e->costs.text_bytes += e->used;
+	e->used = 0;
+}
+
+static void gp__emit_text(gp__export *e, const char *s)
+{
+	for (; *s; s++) {
+		if (e->used == sizeof e->buffer) gp__emit_flush(e);
+		e->buffer[e->used++] = *s;
+	}
+}
+
+static void gp__emit_int(gp__export *e, ptrdiff_t v)
+{
+	char digits[24];
+	gp__text t = {digits, sizeof digits, 0};
+	gp__put_int(&t, v);
+	gp__emit_text(e, digits);
+}
+
+/*	x in the precision of the export. */
+static double gp__export_round(const gp__export *e, double x)
+{
+	return e->wide ? x : (double)(float)x;
+}
+
+/*	Decimals that give the same bits back, 17 or 9 of them, correctly rounded: |v| is a whole number
+	in base 10^9, times a power of ten. */
+static void gp__emit_real(gp__export *e, double v)
+{
+	enum { WORDS = 96, BASE = 1000000000 };
+	uint32_t word[WORDS];
+	char digits[9 * WORDS + 2], *d = digits + 1;
+	int exponent, n = 0, most = e->wide ? 17 : 9, count = 0;
+	v = gp__export_round(e, v);
+	uint64_t m = (uint64_t)ldexp(frexp(fabs(v), &exponent), 53);
+	for (exponent -= 53; m && !(m & 1); m >>= 1) exponent++;
+	for (; m; m /= BASE) word[n++] = (uint32_t)(m % BASE);
+	for (int i = 0; i < (exponent < 0 ? -exponent : exponent); i++) {
+		uint64_t carry = 0;
+		for (int k = 0; k < n; k++, carry /= BASE) {
+			carry += (uint64_t)word[k] * (exponent < 0 ? 5 : 2);
+			word[k] = (uint32_t)(carry % BASE);
+		}
+		if (carry) word[n++] = (uint32_t)carry;
+	}
+	for (int k = n; k-- > 0;)
+		for (uint32_t ten = BASE / 10; ten; ten /= 10)
+			if (count || word[k] / ten) d[count++] = (char)('0' + word[k] / ten % 10);
+	exponent = n ? GP__MIN(exponent, 0) + count - 1 : 0;
+	digits[0] = '0';
+	if (count > most && d[count = most] >= '5') {
+		while (d[count - 1] == '9') count--;
+		d[count - 1]++;
+		if (!count) count = 1, exponent++, d--;
+	} else
+		while (count && d[count - 1] == '0') count--;
+	d[GP__MAX(count, 1)] = 0;
+	if (!n) memcpy(d, "0", 2);
+	const char first[3] = {*d, '.', 0};
+	if (v < 0) gp__emit_text(e, "-");
+	gp__emit_text(e, first);
+	gp__emit_text(e, d[1] ? d + 1 : "0");
+	if (exponent) gp__emit_text(e, "e");
+	if (exponent) gp__emit_int(e, exponent);
+	if (!e->wide) gp__emit_text(e, "f");
+}
+
+/*	A series in y, nested: 0 e^y, 1 atanh(sqrt y) / sqrt y, 2 cos(sqrt y), 3 sin(sqrt y) / sqrt y. */
+static void gp__emit_series(gp__export *e, int kind)
+{
+	double c = 1;
+	int terms = e->wide ? 13 : 6;
+	for (int k = 1; k <= terms; k++) {
+		gp__emit_real(e, c);
+		gp__emit_text(e, " + y * (");
+		c = kind == 1 ? 1.0 / (2 * k + 1) : c / (kind ? -(2 * k - 1 + (kind == 3) * 2) * 2 * k : k);
+	}
+	gp__emit_real(e, c);
+	while (terms--) gp__emit_text(e, ")");
+}
+
+/*	Sizes and, if small, conditions, by their signs. */
+static ptrdiff_t gp__export_is(const gp__export *e, char sign)
+{
+	const gp__predictor *p = e->p;
+	ptrdiff_t M = p->M, scales = 0, mean = p->mean_function;
+	GP__EACH_GROUP(g, e->k)
+		scales += gp__group_dims(e->k, g) *
+				  (gp__geometry(gp__group_kernel(e->k, g)) == GP__CIRCLE ? 3 : 4) / 2;
+	switch (sign) {
+	case 'C': return e->columns;
+	case 'D': return p->D;
+	case 'M': return M;
+	case 'A': return p->M_factor;
+	case 'Z': return M + p->M_gamma;
+	case 'G': return GP__MAX(1, (ptrdiff_t)e->k->ngroup);
+	case 'P': return p->P / p->units;
+	case 'Q': return p->P;
+	case 'F': return p->F;
+	case 'T': return p->T;
+	case 'H': return GP__EXPORT_NODES;
+	case 'Y': return p->classes ? p->classes : p->T;
+	case 'X': return GP__EXPORT_ROWS;
+	case 'S': return scales;
+	case 'K': return 3 * (ptrdiff_t)p->base_kernels;
+	case 'B': return p->factor == GP__DIAGONAL_OF_INVERSE ? M : M * (M + 1) / 2;
+	case 'g': return e->gradient;
+	case 'd': return e->wide;
+	case 'm': return p->mixed;
+	case 's': return p->factor == GP__FACTOR_OF_S;
+	case 'i': return p->factor == GP__FACTOR_OF_INVERSE;
+	case 'b': return p->M_factor < M;
+	default: return gp__mean_functions[mean].A || mean == ODVGP_MEAN_FUNCTION_IDENTITY; /* a */
+	}
+}
+
+/*	A character of code: lines end behind ; { and }, and are indented by braces. */
+static void gp__emit_char(gp__export *e, char c)
+{
+	char text[2] = {c, 0};
+	if (e->fresh && c == ' ') return;
+	e->depth += (c == '{') - (c == '}');
+	e->parentheses += (c == '(') - (c == ')');
+	for (int i = e->fresh ? 0 : e->depth; i < e->depth; i++) gp__emit_text(e, "\t");
+	gp__emit_text(e, text);
+	e->fresh = !e->parentheses && (c == ';' || c == '{' || c == '}');
+	if (e->fresh) gp__emit_text(e, c == '}' && !e->depth ? "\n\n" : "\n");
+}
+
+/*	A template of code. Its signs:
+		~			f behind a literal of a float export
+		$R, $N_		float or double; the prefix of names
+		$[exp]		a function of libm
+		$(iM		for (int i = 0; i < M; i++), M a size or a lower-case name
+		$0, %0 ...	e->number, e->whole
+		$&0			a series
+		$?x ... $.	only if x holds (gp__export_is); $!x ... $. if not
+		$M			a size */
+static void gp__emit(gp__export *e, const char *s)
+{
+	for (; *s; s++) {
+		char c = *s, sign = c == '$' ? *++s : 0, index[2] = {0, 0};
+		if (sign == '?' || sign == '!') {
+			s++;
+			e->skip += e->skip || !gp__export_is(e, *s) == (sign == '?');
+		} else if (sign == '.') e->skip -= e->skip > 0;
+		else if (e->skip) continue;
+		else if (!sign && c != '~' && (c != '%' || s[1] == ' ')) gp__emit_char(e, c);
+		else {
+			for (int i = e->fresh ? 0 : e->depth; i < e->depth; i++) gp__emit_text(e, "\t");
+			e->fresh = 0;
+			if (c == '~') gp__emit_text(e, e->wide ? "" : "f");
+			else if (c == '%') gp__emit_int(e, e->whole[*++s - '0']);
+			else if (sign == 'R') gp__emit_text(e, e->wide ? "double" : "float");
+			else if (sign == 'N') gp__emit_text(e, e->o->name);
+			else if (sign == '&') gp__emit_series(e, *++s - '0');
+			else if (sign >= '0' && sign <= '9') gp__emit_real(e, e->number[sign - '0']);
+			else if (sign == '(') {
+				char head[] = "for (int i = 0; i < ", step[] = "; i++)";
+				head[9] = head[16] = step[2] = *++s;
+				gp__emit_text(e, head);
+				index[0] = *++s;
+				if (*s >= 'a') gp__emit_text(e, index);
+				else gp__emit_int(e, gp__export_is(e, *s));
+				gp__emit_text(e, step);
+			} else if (sign == '[') {
+				if (e->o->no_libm) gp__emit(e, "$N_");
+				while (*++s != ']') gp__emit_char(e, *s);
+				if (!e->wide && !e->o->no_libm) gp__emit_text(e, "f");
+			} else gp__emit_int(e, gp__export_is(e, sign));
+		}
+	}
+}
+
+/* --- kernels --- */
+
+/*	r^2, or for periodic the squared distance on circles, times `factor` (rq: over alpha) is t, an
+	inner product is the variance times it; k and its derivative in t. c: variance, factor from a
+	group's number s to t, shape parameter of base kernel %0. */
+static const struct {
+	double factor;
+	const char *value, *slope;
+} gp__export_kernels[GP__BASE_KERNEL_TYPES] = {
+		/* factor, value, slope */
+		{0.5, "k%0 = c[%1] * $[exp](-t%0)", "-k%0"},
+		{1, "r%0 = $[sqrt](t%0), k%0 = c[%1] * $[exp](-r%0)", "r%0 > 0 ? -0.5~ * k%0 / r%0 : 0"},
+		{3, "r%0 = $[sqrt](t%0), e%0 = c[%1] * $[exp](-r%0), k%0 = (1 + r%0) * e%0", "-0.5~ * e%0"},
+		{5, "r%0 = $[sqrt](t%0), e%0 = c[%1] * $[exp](-r%0), k%0 = (1 + r%0 + t%0 / 3) * e%0",
+				"(1 + r%0) * e%0 / -6"},
+		{0.5, "k%0 = c[%1] * $[exp](-c[%3] * $[log1p](t%0))", "-c[%3] * k%0 / (1 + t%0)"},
+		{0.5, "k%0 = c[%1] * $[exp](-t%0)", "-k%0"},
+		{1, "k%0 = t%0", "1"},
+		{1, "r%0 = t%0 + c[%3], e%0 = 1", "%4 * e%0"}, /* and powers: gp__export_kernel */
+		{0, "k%0 = c[%1]", NULL},
+		{0, "k%0 = 0", NULL},
+};
+
+/*	Signs of base kernel l. */
+static const gp__base_kernel *gp__export_of(gp__export *e, uint32_t l)
+{
+	const gp__base_kernel *base = &e->k->base[l];
+	e->whole[0] = (ptrdiff_t)l;
+	GP__FOR(i, 3) e->whole[1 + i] = 3 * (ptrdiff_t)l + i;
+	e->whole[4] = (ptrdiff_t)base->degree;
+	e->whole[5] = (ptrdiff_t)base->group;
+	return base;
+}
+
+/*	Whether the distance of base kernel l serves no other, so that the points take its scale. */
+static int gp__export_scaled(const gp__export *e, uint32_t l)
+{
+	int bases = 0;
+	GP__EACH_BASE(i, e->k) bases += e->k->base[i].group == e->k->base[l].group;
+	return bases == 1 && gp__geometry(&e->k->base[l]) != GP__INNER_PRODUCT;
+}
+
+static double gp__export_factor(const gp__export *e, uint32_t l)
+{
+	const gp__base_kernel *base = &e->k->base[l];
+	const odvgp_real *hyp = e->t->v.hyp;
+	if (gp__geometry(base) == GP__INNER_PRODUCT) return base->ard ? 1 : (double)hyp[base->var];
+	return gp__export_kernels[base->type].factor * (double)gp__base_scale(base, hyp) /
+		   (base->type == GP__RQ ? (double)hyp[base->shape_param] : 1);
+}
+
+/*	The value of a node in k0, k1, ... */
+static void gp__export_node(gp__export *e, uint32_t node)
+{
+	const uint32_t *n = e->k->node[node];
+	if (n[0] == GP__NODE_BASE_KERNEL) {
+		gp__emit_text(e, "k");
+		gp__emit_int(e, (ptrdiff_t)n[1]);
+		return;
+	}
+	gp__emit_text(e, "(");
+	gp__export_node(e, n[1]);
+	gp__emit_text(e, n[0] == GP__NODE_SUM ? " + " : " * ");
+	gp__export_node(e, n[2]);
+	gp__emit_text(e, ")");
+}
+
+/*	h[g] = dK/ds_g: of each base kernel of the group its slope, times what multiplies the kernel. */
+static void gp__export_slopes(gp__export *e, uint32_t g, int diagonal)
+{
+	const gp__kernel *k = e->k;
+	e->whole[0] = (ptrdiff_t)g;
+	gp__emit(e, "h[%0] = 0");
+	for (uint32_t t = 0; t < k->nnode; t++) {
+		uint32_t inside = t;
+		if (k->node[t][0] != GP__NODE_BASE_KERNEL) continue;
+		const gp__base_kernel *base = gp__export_of(e, k->node[t][1]);
+		if (base->group != g || (diagonal && gp__geometry(base) != GP__INNER_PRODUCT)) continue;
+		gp__emit(e, " + (");
+		gp__emit(e, gp__export_kernels[base->type].slope);
+		gp__emit(e, gp__export_scaled(e, k->node[t][1]) ? ")" : ") * c[%2]");
+		for (uint32_t s = t + 1; s < k->nnode; s++) {
+			const uint32_t *n = k->node[s];
+			if (n[0] == GP__NODE_BASE_KERNEL || (n[1] != inside && n[2] != inside)) continue;
+			if (n[0] == GP__NODE_PRODUCT) {
+				gp__emit_text(e, " * ");
+				gp__export_node(e, n[1] == inside ? n[2] : n[1]);
+			}
+			inside = s;
+		}
+	}
+	gp__emit(e, ";");
+}
+
+/*	k(x,z) for prepared points, or k(x,x) as for z = u; with slopes if e->gradient. */
+static void gp__export_kernel(gp__export *e, int diagonal)
+{
+	ptrdiff_t at = 0;
+	gp__emit(e, diagonal ? "static inline $R $N_prior" : "static inline $R $N_kernel");
+	gp__emit(e, "$?g_slopes$.(const $R *c, const $R *u, const $R *z$?g, $R *h$.) {"
+				"(void)c, (void)u, (void)z$?g, (void)h$.;");
+	GP__EACH_GROUP(g, e->k) {
+		e->whole[0] = (ptrdiff_t)g;
+		e->whole[1] = at;
+		e->whole[2] = at += gp__group_dims(e->k, g);
+		int inner = gp__geometry(gp__group_kernel(e->k, g)) == GP__INNER_PRODUCT;
+		if (diagonal && !inner) continue;
+		if (at - e->whole[1] > 4) {
+			gp__emit(e, "$R s%0 = 0; for (int i = %1; i < %2; i++) s%0 += ");
+			gp__emit(e, inner ? "u[i] * z[i];" : "(u[i] - z[i]) * (u[i] - z[i]);");
+			continue;
+		}
+		gp__emit(e, "const $R s%0 = 0");
+		for (; e->whole[1] < at; e->whole[1]++)
+			gp__emit(e, inner ? " + u[%1] * z[%1]" : " + (u[%1] - z[%1]) * (u[%1] - z[%1])");
+		gp__emit(e, ";");
+	}
+	GP__EACH_BASE(l, e->k) {
+		const gp__base_kernel *base = gp__export_of(e, l);
+		int inner = gp__geometry(base) == GP__INNER_PRODUCT, any = inner || !diagonal;
+		if (any && base->group != GP__NO_GROUP)
+			gp__emit(e, gp__export_scaled(e, l) ? "const $R t%0 = s%5;"
+												: "const $R t%0 = c[%2] * s%5;");
+		gp__emit(e, "const $R ");
+		gp__emit(e, gp__export_kernels[any ? base->type : (uint32_t)GP__CONSTANT].value);
+		for (uint32_t i = 1; i < base->degree; i++) gp__emit(e, " * r%0");
+		gp__emit(e, base->degree ? ", k%0 = e%0 * r%0;" : ";");
+	}
+	for (uint32_t g = 0; g < e->k->ngroup && e->gradient; g++) gp__export_slopes(e, g, diagonal);
+	gp__emit(e, "return ");
+	gp__export_node(e, e->k->nnode - 1);
+	gp__emit(e, ";}");
+}
+
+/* --- inputs --- */
+
+/*	Column i of a group: that of X; from x to u = (x - shift) rate, on circles radius times cosine
+	and sine of it; `scale` is that of stored points. */
+typedef struct {
+	ptrdiff_t column;
+	int geometry;
+	double scale, mean, unit, shift, rate, radius;
+} gp__export_column;
+
+static gp__export_column gp__export_column_of(const gp__export *e, uint32_t g, ptrdiff_t i)
+{
+	const gp__base_kernel *base = gp__group_kernel(e->k, g);
+	const gp__view *v = &e->t->v;
+	gp__export_column c;
+	uint32_t l = e->k->group_base[g];
+	c.column = gp__column(base, i);
+	c.geometry = gp__geometry(base);
+	c.scale = (double)gp__base_column(base, v->hyp, i);
+	c.mean = (double)v->x_mean[c.column];
+	c.unit = (double)v->x_scale[c.column];
+	c.shift = c.geometry == GP__INNER_PRODUCT ? 0 : c.unit * (double)v->beta_centre[c.column];
+	c.shift = gp__export_round(e, c.mean + c.shift);
+	c.radius = c.scale * (gp__export_scaled(e, l) ? sqrt(gp__export_factor(e, l)) : 1);
+	c.rate = c.geometry == GP__CIRCLE ? gp__two_pi / (double)v->hyp[base->shape_param] : c.radius;
+	c.radius = gp__export_round(e, c.radius);
+	c.rate = gp__export_round(e, c.rate / c.unit);
+	return c;
+}
+
+/*	All columns i of all groups g. */
+#define GP__EACH_INPUT(e, g, i) \
+	GP__EACH_GROUP(g, (e)->k) \
+		GP__FOR(i, (ptrdiff_t)gp__group_kernel((e)->k, g)->ndims)
+
+/*	Stored point j of the job in column i of group g, less the shift, in the caller's units. */
+static double gp__export_place(const gp__export *e, uint32_t g, ptrdiff_t i, ptrdiff_t j)
+{
+	gp__export_column c = gp__export_column_of(e, g, i);
+	ptrdiff_t ld = e->t->job->ld;
+	const odvgp_real *z = e->t->job->zt[g] + j;
+	double q = (double)z[i * ld] / c.scale;
+	if (c.geometry == GP__INNER_PRODUCT) return c.unit * q;
+	if (c.geometry == GP__CIRCLE)
+		q = atan2((double)z[(2 * i + 1) * ld], (double)z[2 * i * ld]) *
+			(double)e->t->v.hyp[gp__group_kernel(e->k, g)->shape_param] / gp__two_pi;
+	return c.mean - c.shift + c.unit * (q + (double)e->t->job->centre[c.column]);
+}
+
+#define GP__EXPORT_TURN "for (int i = 0; i < %2; i++, s += 3) "
+#define GP__EXPORT_LINE "for (int i = 0; i < %2; i++, s += 2) "
+#define GP__EXPORT_U    GP__EXPORT_LINE "u[%1 + i] = (x[%3 + i] - s[0]) * s[1];"
+#define GP__EXPORT_SUM  "for (int i = %1; i < %4; i++) g[i] += w * h[%0] * "
+
+/*	Functions that loop over columns: %2 of them, from column %3 of x and %1 of u on, up to %4. */
+static const struct {
+	const char *head, *of[3]; /* by geometry */
+} gp__export_loops[] = {
+		{"static inline void $N_inputs(const $R *x, $R *u, const $R *s) {(void)x, (void)u, "
+		 "(void)s;",
+				{GP__EXPORT_U,
+						GP__EXPORT_TURN "{const $R t = (x[%3 + i] - s[0]) * s[1];"
+										"u[%1 + 2 * i] = s[2] * $[cos](t);"
+										"u[%1 + 2 * i + 1] = s[2] * $[sin](t);}",
+						GP__EXPORT_U}},
+		{"/* g += w dk(x,z)/du */ static inline void $N_add($R w, const $R *h, const $R *u, "
+		 "const $R *z, $R *g) {(void)w, (void)h, (void)u, (void)z, (void)g;",
+				{GP__EXPORT_SUM "2 * (u[i] - z[i]);", GP__EXPORT_SUM "2 * (u[i] - z[i]);",
+						GP__EXPORT_SUM "z[i];"}},
+		{"/* dx += derivatives in x from those in u */ static inline void $N_back(const $R *u, "
+		 "const $R *g, const $R *s, $R *dx) {(void)u, (void)g, (void)s, (void)dx;",
+				{GP__EXPORT_LINE "dx[%3 + i] += s[1] * g[%1 + i];",
+						GP__EXPORT_TURN "dx[%3 + i] += s[1] * (u[%1 + 2 * i] * g[%1 + 2 * i + 1] - "
+										"u[%1 + 2 * i + 1] * g[%1 + 2 * i]);",
+						GP__EXPORT_LINE "dx[%3 + i] += s[1] * g[%1 + i];"}},
+};
+
+static void gp__export_loop(gp__export *e, int function)
+{
+	ptrdiff_t at = 0;
+	gp__emit(e, gp__export_loops[function].head);
+	GP__EACH_GROUP(g, e->k) {
+		const gp__base_kernel *base = gp__group_kernel(e->k, g);
+		int geometry = gp__geometry(base);
+		for (uint32_t r = 0; r < GP__MAX(base->nranges, 1); r++) {
+			ptrdiff_t from = base->nranges ? (ptrdiff_t)base->range[r][0] : 0,
+					  to = base->nranges ? (ptrdiff_t)base->range[r][1] : (ptrdiff_t)e->k->D;
+			e->whole[0] = (ptrdiff_t)g;
+			e->whole[1] = at;
+			e->whole[2] = to - from;
+			e->whole[3] = from;
+			e->whole[4] = at += (to - from) * (geometry == GP__CIRCLE ? 2 : 1);
+			gp__emit(e, gp__export_loops[function].of[geometry - GP__DISTANCE]);
+		}
+	}
+	gp__emit(e, "}");
+}
+
+/* --- tables --- */
+
+static void gp__emit_number(gp__export *e, double x)
+{
+	gp__emit_text(e, e->at++ % 6 ? " " : "\n\t");
+	gp__emit_real(e, x);
+	gp__emit_text(e, ",");
+	e->costs.flash += e->wide ? 8 : 4;
+}
+
+static void gp__emit_begin(gp__export *e, const char *name)
+{
+	gp__emit(e, "static const $R $N_");
+	gp__emit_text(e, name);
+	gp__emit_text(e, "[] = {");
+	e->at = 0;
+}
+
+static void gp__emit_end(gp__export *e)
+{
+	if (!e->at) gp__emit_number(e, 0);
+	gp__emit_text(e, "\n};\n\n");
+	e->fresh = 1;
+}
+
+/*	Columns of a lower triangle R from the diagonal on, or rows of L. */
+static void gp__export_triangle(gp__export *e, const odvgp_real *R, ptrdiff_t n, int rows)
+{
+	GP__FOR(i, n) {
+		for (ptrdiff_t j = rows ? 0 : i; j < (rows ? i : n); j++)
+			gp__emit_number(e, (double)R[rows ? i * n + j : j * n + i]);
+		if (rows) gp__emit_number(e, 1 / (double)R[i * n + i]);
+	}
+}
+
+/*	These points of a unit. */
+static void gp__export_points(gp__export *e, odvgp_real *points, ptrdiff_t m, odvgp_real *centre)
+{
+	gp__predict_points(e->t, points, m, centre);
+	GP__FOR(j, m) {
+		if (!gp__points_columns(e->k)) gp__emit_number(e, 0);
+		GP__EACH_INPUT(e, g, i) {
+			gp__export_column c = gp__export_column_of(e, g, i);
+			double u = gp__export_place(e, g, i, j) * c.rate;
+			int circle = c.geometry == GP__CIRCLE;
+			gp__emit_number(e, circle ? c.radius * cos(u) : u);
+			if (circle) gp__emit_number(e, c.radius * sin(u));
+		}
+	}
+}
+
+/*	Prior mean of process q: its slopes in the caller's units; its value where x is the rounded
+	x_mean. `unit` is that of process q: of f, unless processes are mixed. */
+static void gp__export_mean(gp__export *e, ptrdiff_t q, double unit, int slopes)
+{
+	const gp__predictor *p = e->p;
+	const gp__view *v = &e->t->v;
+	ptrdiff_t own = q - e->t->first;
+	double b = p->mixed ? 0 : (double)gp__predict_unscale(e->t, q, 0);
+	if (gp__mean_functions[p->mean_function].b) b += unit * (double)v->b[own];
+	for (ptrdiff_t d = 0; gp__export_is(e, 'a') && d < p->D; d++) {
+		double x = (double)v->x_mean[d], a = gp__mean_functions[p->mean_function].A
+													 ? (double)v->A[d * e->t->P + own]
+													 : d == own;
+		a *= unit / (double)v->x_scale[d];
+		if (slopes) gp__emit_number(e, a);
+		b += gp__export_round(e, a) * (gp__export_round(e, x) - x);
+	}
+	if (!slopes) gp__emit_number(e, b);
+}
+
+/*	What a table, by its first letter, holds of the current unit. */
+static void gp__export_unit(gp__export *e, char table)
+{
+	const gp__predictor *p = e->p;
+	const gp__view *v = &e->t->v;
+	ptrdiff_t M = p->M, Mr = p->M_factor, Mg = p->M_gamma, P = e->t->P, first = e->t->first;
+	for (uint32_t l = 0; table == 'c' && l < p->base_kernels; l++) {
+		const gp__base_kernel *base = &e->k->base[l];
+		int shape = gp__base_kernel_kinds[base->type].shape_param != NULL;
+		gp__emit_number(e, (double)v->hyp[base->var]);
+		gp__emit_number(e, base->group == GP__NO_GROUP ? 0 : gp__export_factor(e, l));
+		gp__emit_number(e, shape ? (double)v->hyp[base->shape_param] : 0);
+	}
+	if (table == 's')
+		GP__EACH_INPUT(e, g, i) {
+			gp__export_column c = gp__export_column_of(e, g, i);
+			gp__emit_number(e, c.shift);
+			gp__emit_number(e, c.rate);
+			if (c.geometry == GP__CIRCLE) gp__emit_number(e, c.radius);
+		}
+	if (table == 'p') {
+		gp__export_points(e, v->beta, M, v->beta_centre);
+		gp__export_points(e, v->gamma, Mg, v->gamma_centre);
+	}
+	for (ptrdiff_t j = 0; table == 'w' && j < (M + Mg) * P; j++) {
+		ptrdiff_t i = j / P, q = j % P;
+		double unit = p->mixed ? 1 : (double)gp__predict_scale(e->t, first + q);
+		if (i >= M) unit *= (double)v->a_gamma[q * Mg + i - M];
+		else unit *= p->no_alpha ? 0 : (double)v->alpha[q * M + i];
+		gp__emit_number(e, unit);
+	}
+	GP__FOR(q, P) {
+		double unit = p->mixed ? 1 : (double)gp__predict_scale(e->t, first + q);
+		if (table == 'v') gp__emit_number(e, unit * unit);
+		if (table == 'b' || table == 'a') gp__export_mean(e, first + q, unit, table == 'a');
+		if (table == 'f' && (!q || p->factor != GP__FACTOR_OF_S))
+			gp__export_triangle(e, v->L + q * M * M, M, 1);
+		if (table != 'r') continue;
+		for (ptrdiff_t i = 0; p->factor == GP__DIAGONAL_OF_INVERSE && i < M; i++)
+			gp__emit_number(e, (double)v->factor[q * M + i]);
+		if (p->factor == GP__DIAGONAL_OF_INVERSE) continue;
+		gp__export_triangle(e, v->factor + q * Mr * Mr, Mr, 0);
+		gp__export_triangle(e, v->factor_v + q * (M - Mr) * (M - Mr), M - Mr, 0);
+	}
+}
+
+static void gp__export_tables(gp__export *e)
+{
+	static const char *const tables[] = {
+			"scales", "constants", "points", "factor", "weights", "bias", "a", "variances", "root"};
+	const gp__view *v = &e->t->v;
+	int sloped = gp__export_is(e, 'a') != 0;
+	GP__FOR(i, GP__COUNT(tables)) {
+		if (*tables[i] == 'a' && !sloped) continue;
+		gp__emit_begin(e, tables[i]);
+		GP__FOR(k, e->p->units) {
+			gp__predict_unit(e->t, k);
+			gp__export_unit(e, *tables[i]);
+		}
+		gp__emit_end(e);
+	}
+	gp__predict_unit(e->t, 0);
+	if (sloped) gp__emit_begin(e, "middle");
+	for (ptrdiff_t d = 0; sloped && d < e->p->D; d++) gp__emit_number(e, (double)v->x_mean[d]);
+	if (sloped) gp__emit_end(e);
+	if (!e->p->mixed) return;
+	gp__emit_begin(e, "mixing"); /* rows of it, each with the level of y behind it */
+	GP__FOR(f, e->p->F) {
+		double scale = (double)gp__predict_scale(e->t, f);
+		GP__FOR(q, e->p->P) gp__emit_number(e, scale * (double)v->mixing[f * e->p->P + q]);
+		gp__emit_number(e, (double)gp__predict_unscale(e->t, f, 0));
+	}
+	gp__emit_end(e);
+}
+
+/* --- functions --- */
+
+#define GP__EXPORT_CALL "$?g_gradient$.(const $R *x, $R *mean, $R *var$?g, $R *dmean, $R *dvar$.) {"
+
+static const char gp__export_solve[] =
+		"/* a <- L^-1 a */ static inline const $R *$N_solve(const $R *l, $R *a) {"
+		"$(iM {$R t = a[i]; $(ji t -= *l++ * a[j]; a[i] = t * *l++;} return l;}";
+static const char gp__export_unsolve[] =
+		"/* a <- L^-T a, l is the end of L */ static inline void $N_unsolve(const $R *l, $R *a) {"
+		"for (int i = $M; i-- > 0;) {l -= i + 1; a[i] *= l[i]; $(ji a[j] -= l[j] * a[i];}}";
+
+/*	Moments of the processes. f: the first one of a unit. */
+static const char gp__export_predict[] =
+		"static inline void $N_$?mlatent$.$!mpredict$." GP__EXPORT_CALL
+		"const $R *z = $N_points, *w = $N_weights, *s = $N_scales, *l = $N_factor, *r = $N_root, "
+		"*c = $N_constants; $R u[$C], a[$M]$!s, b[$M]$.$?g, y[$M], h[$G], g[$P * $C], H[$M * $G]$.;"
+		"for (int f = 0; f < $Q; f += $P, s += $S, c += $K) {"
+		"$?gconst $R *beta = z; for (int i = 0; i < $P * $C; i++) g[i] = 0;$."
+		"$N_inputs(x, u, s); $(pP mean[f + p] = 0;"
+		"for (int j = 0; j < $Z; j++, z += $C, w += $P) {"
+		"$?g$R *to = j < $M ? H + j * $G : h;$."
+		"const $R k = $N_kernel$?g_slopes$.(c, u, z$?g, to$.); $(pP mean[f + p] += w[p] * k;"
+		"$?g$(pP $N_add(w[p], to, u, z, g + p * $C);$. if (j < $M) a[j] = k;}"
+		"$(pP {mean[f + p] += $N_bias[f + p];"
+		"$?a$(dD mean[f + p] += $N_a[(f + p) * $D + d] * (x[d] - $N_middle[d]);$."
+		"$?g$(dD dmean[(f + p) * $D + d] = $?a$N_a[(f + p) * $D + d]$.$!a0$.;"
+		"$N_back(u, g + p * $C, s, dmean + (f + p) * $D);$.}"
+		"$!gif (!var) continue;$. $R e = $N_prior$?g_slopes$.(c, u, u$?g, h$.);"
+		"$?sl = $N_solve(l, a); $(iM e -= a[i] * a[i]; if (e < 0) e = 0;$."
+		"$(pP {$R v = e;"
+		"$?s$?g$(jM y[j] = e > 0 ? -a[j] : 0;$."
+		"$(iM {const int n = ($?bi < $A ? $A : $.$M) - i; $R t = 0;"
+		"$(jn t += r[j] * a[i + j]; $?g$(jn y[i + j] += r[j] * t;$. v += t * t; r += n;}"
+		"$?g$N_unsolve(l, y);$.$."
+		"$!s$(iM {$?ib[i] = 0; for (int j = i; j < $M; j++) b[i] += *r++ * a[j];$."
+		"$!ib[i] = *r++ * a[i];$.} l = $N_solve(l, b); $(iM v -= b[i] * b[i]; if (v < 0) v = 0;"
+		"$?g$N_unsolve(l, b); r -= $B; $(iM y[i] = 0; $(iM {const $R t = v > 0 ? b[i] : 0;"
+		"$?ifor (int j = i; j < $M; j++) y[j] -= *r++ * t;$.$!iy[i] = -*r++ * t;$.}$.$."
+		"var[f + p] = v * $N_variances[f + p];"
+		"$?g$(iC g[i] = 0; $(jM $N_add(2 * y[j], H + j * $G, u, beta + j * $C, g);"
+		"if ($?se$.$!sv$. > 0) $N_add(2, h, u, u, g); $(dD dvar[(f + p) * $D + d] = 0;"
+		"$N_back(u, g, s, dvar + (f + p) * $D);"
+		"$(dD dvar[(f + p) * $D + d] *= $N_variances[f + p];$.}}}";
+
+static const char gp__export_mix[] =
+		"static inline void $N_predict" GP__EXPORT_CALL
+		"const $R *c = $N_mixing; $R m[$Q], v[$Q]$?g, dm[$Q * $D], dv[$Q * $D]$.; $(pQ v[p] = 0;"
+		"$N_latent$?g_gradient$.(x, m, $!gvar ? v : 0$.$?gv, dm, dv$.);"
+		"for (int f = 0; f < $F; f++, c++) {$R a = 0, b = 0;"
+		"$?g$(dD dmean[f * $D + d] = dvar[f * $D + d] = 0;$."
+		"for (int p = 0; p < $Q; p++, c++) {a += *c * m[p]; b += *c * *c * v[p];"
+		"$?g$(dD dmean[f * $D + d] += *c * dm[p * $D + d];"
+		"$(dD dvar[f * $D + d] += *c * *c * dv[p * $D + d];$.}"
+		"mean[f] = a + *c; if (var) var[f] = b;}}";
+
+static const char gp__export_test[] =
+		"/* The largest error at $X reference rows: of means in standard deviations of the prior, "
+		"of "
+		"variances in its variances. */ static inline $R $N_self_test(void) {"
+		"const $R *unit = $N_rows, *row = unit + 2 * $F; $R worst = 0, got[2 * $F];"
+		"$(iX {$N_predict(row, got, got + $F); row += $D;"
+		"for (int k = 0; k < 2 * $F; k++, row++) {"
+		"const $R off = (got[k] - *row) * unit[k], size = off < 0 ? -off : off;"
+		"if (size > worst || size != size) worst = size;}} return worst;}";
+
+/* --- moments of y --- */
+
+#define GP__EXPORT_PHI "$1 * $[erfc](-m[i] / $[sqrt](2 * (1 + v[i])))"
+#define GP__EXPORT_ADD "mean[i] = m[i]; var[i] = v[i] + "
+
+static const char gp__export_noise[] = "$(iT {" GP__EXPORT_ADD "$N_y[i];}";
+static const char gp__export_rate[] =
+		"$(iT {const $R t = $[exp]($0 * m[i] + 0.5~ * v[i]); mean[i] = $1 * t;"
+		"var[i] = $2 * t + t * t * ($3 * $[expm1](v[i]) + $4);}";
+/*	Means are probabilities. */
+static const char gp__export_chance[] = "$(iY var[i] = mean[i] * (1 - mean[i]);";
+
+/*	Mean and variance of y from m and v of f, in the order of odvgp_likelihood. N_y holds noise
+	variances, cuts, or nodes and weights of a rule by turns. */
+static const char *const gp__export_ys[][2] = {
+		{gp__export_noise, ""},
+		{"$(iT mean[i] = $0 + " GP__EXPORT_PHI ";", gp__export_chance},
+		{"$(iT {const $R sd = $[sqrt](v[i]); mean[i] = 0;"
+		 "$(hH mean[i] += $N_y[2 * h + 1] / (1 + $[exp](-m[i] - sd * $N_y[2 * h]));}",
+				gp__export_chance},
+		{gp__export_noise, ""},
+		{gp__export_noise, ""},
+		{gp__export_rate, ""},
+		{gp__export_rate, ""},
+		{gp__export_rate, ""},
+		{gp__export_rate, ""},
+		{"$(iT {const $R sd = $[sqrt](v[i]); $R q = 0; mean[i] = " GP__EXPORT_PHI ";"
+		 "$(hH {const $R p = $1 * $[erfc](-$5 * (m[i] + sd * $N_y[2 * h]));"
+		 "q += $N_y[2 * h + 1] * p * p;} var[i] = $6 * (mean[i] - q) + q - mean[i] * mean[i];}",
+				""},
+		{"const $R sd = $[sqrt](2 * (1 + v[0])); $R low = 0;"
+		 "$(iY {const $R high = i + 1 < $Y ? $1 * $[erfc]((m[0] - $N_y[i]) / sd) : 1;"
+		 "mean[i] = high - low; low = high;}",
+				gp__export_chance},
+		{"$(iF v[i] = $[sqrt](v[i] > 1e-10~ ? v[i] : 1e-10~); $(iF {mean[i] = $7;"
+		 "$(hH {const $R f = m[i] + v[i] * $N_y[2 * h]; $R p = $8 * $N_y[2 * h + 1];"
+		 "$(kF if (k != i) p *= $0 + $1 * $[erfc]($5 * (m[k] - f) / v[k]); mean[i] += p;}}",
+				gp__export_chance},
+		{"$R L[$F], below[$F], p[$F], rest = v[0]; int nodes = 1;"
+		 "for (int i = 1; i < $F; i++, nodes *= $H) {"
+		 "const $R own = v[i] > 1e-10~ ? v[i] : 1e-10~; L[i] = $[sqrt](own + rest);"
+		 "below[i] = rest / L[i]; rest *= own / (own + rest);}"
+		 "$(iF mean[i] = 0; for (int h = 0; h < nodes; h++) {"
+		 "$R weight = 1, shared = 0, top = 0, sum = 0; p[0] = 0;"
+		 "for (int i = 1, q = h; i < $F; i++, q /= $H) {const $R t = $N_y[q % $H * 2];"
+		 "weight *= $N_y[q % $H * 2 + 1]; p[i] = m[i] - m[0] + L[i] * t + shared;"
+		 "shared += below[i] * t; if (p[i] > top) top = p[i];}"
+		 "$(iF sum += p[i] = $[exp](p[i] - top); $(iF mean[i] += weight * p[i] / sum;}",
+				gp__export_chance},
+		{"$(iT {" GP__EXPORT_ADD "$[exp](m[$T + i] + 0.5~ * v[$T + i]);}", ""},
+};
+
+/*	Numbers of these texts (rates: as in gp__exp_moments), and N_y. */
+static void gp__export_y_numbers(gp__export *e)
+{
+	const gp__predictor *p = e->p;
+	const gp__view *v = &e->t->v;
+	const gp__likelihood *lik = &gp__likelihoods[p->likelihood];
+	const odvgp_real *par = v->lik_params;
+	int whole = lik->whole, own = lik->params,
+		noise = gp__export_ys[p->likelihood][0] == gp__export_noise;
+	double *x = e->number, a = own ? (double)par[0] : 1, c = whole ? 1 : a, cut = 0,
+		   jitter = lik->flags & GP__LIK_LINK ? (double)v->rule[0] : 0,
+		   other = p->F > 1 ? a / (double)(p->F - 1) : 0,
+		   c3 = !whole ? c
+				: own  ? 1 / a
+					   : 0;
+	const double rate[] = {whole || own ? 1.0 : -1.0, c, (double)whole, c3 + c * c, c3},
+				 chance[] = {jitter, 0.5 - jitter, 0, 0, 0, gp__sqrt_half, 1 / (1 + a), other,
+						 1 - a - other};
+	memcpy(x, chance, sizeof chance);
+	if (gp__export_ys[p->likelihood][0] == gp__export_rate) {
+		memcpy(x, rate, sizeof rate);
+		return;
+	}
+	gp__emit_begin(e, "y");
+	for (ptrdiff_t t = 0; noise && t < p->T; t++) {
+		double scale = (double)gp__predict_scale(e->t, t), s = a * a;
+		if (lik->flags & GP__LIK_GAUSSIAN) s = (double)par[p->lik_params > 1 ? t : 0];
+		else s *= own > 1 ? (double)par[1] / ((double)par[1] - 2) : 2;
+		gp__emit_number(e, s * scale * scale);
+	}
+	for (ptrdiff_t k = 0; p->likelihood == ODVGP_LIKELIHOOD_ORDINAL && k < p->classes - 1; k++)
+		gp__emit_number(e, cut += (double)par[k ? k - 1 : p->classes - 2]);
+	if (!e->at) {
+		odvgp_real t[GP__EXPORT_NODES], w[GP__EXPORT_NODES];
+		gp__gauss_hermite(GP__EXPORT_NODES, t, w);
+		GP__FOR(h, 2 * GP__EXPORT_NODES) gp__emit_number(e, (double)(h % 2 ? w : t)[h / 2]);
+	}
+	gp__emit_end(e);
+}
+
+/*	Student's variance is infinite for df <= 2: then there is no such function. */
+static void gp__export_y(gp__export *e)
+{
+	const gp__predictor *p = e->p;
+	if (p->likelihood == ODVGP_LIKELIHOOD_STUDENTT && !(e->t->v.lik_params[1] > 2)) return;
+	gp__export_y_numbers(e);
+	gp__emit(e, "/* Mean and variance of y, $Y numbers each. */ static inline void "
+				"$N_predict_y(const $R *x, $R *mean, $R *var) {"
+				"$R m[$F], v[$F]; $N_predict(x, m, v);");
+	gp__emit(e, gp__export_ys[p->likelihood][0]);
+	gp__emit(e, gp__export_ys[p->likelihood][1]);
+	gp__emit(e, "}");
+}
+
+/* --- without libm --- */
+
+#define GP__EXPORT_WORD "$?dunsigned long long$.$!dunsigned$."
+#define GP__EXPORT_BITS "union {$R x; " GP__EXPORT_WORD " i;} b;"
+
+/*	Each calls what stands above it. */
+static const char *const gp__export_own[] = {
+		"exp($R x) {" GP__EXPORT_BITS "if (!(x > $?d-708$.$!d-87$.)) return x != x ? x : 0;"
+		"if (x > $?d709$.$!d88$.) x = $?d709$.$!d88$.;"
+		"const int n = (int)(x * $2 + $?d1023.5$.$!d127.5f$.) - $?d1023$.$!d127$.;"
+		"const $R y = x - ($R)n * $0 - ($R)n * $1; b.x = $&0;"
+		"b.i += (" GP__EXPORT_WORD ")n << $?d52$.$!d23$.; return b.x;}",
+		"sqrt($R x) {" GP__EXPORT_BITS "$R y; if (!(x > 0)) return x; b.x = x;"
+		"b.i = $?d0x5fe6eb50c7b537a9$.$!d0x5f3759df$. - (b.i >> 1); y = b.x;"
+		"for (int i = 0; i < $?d4$.$!d3$.; i++) y *= 1.5~ - 0.5~ * x * y * y;"
+		"b.x = x * y; return b.x + 0.5~ * y * (x - b.x * b.x);}",
+		"log($R x) {" GP__EXPORT_BITS "b.x = x; int n = (int)(b.i >> $?d52) - 1023$.$!d23) - 127$.;"
+		"b.i = $?d(b.i & 0xfffffffffffff) | 0x3ff0000000000000$."
+		"$!d(b.i & 0x7fffff) | 0x3f800000$.; if (b.x > $3) b.x *= 0.5~, n++;"
+		"const $R t = (b.x - 1) / (b.x + 1), y = t * t;"
+		"return ($R)n * $0 + (($R)n * $1 + 2 * t * ($&1));}",
+		"turn($R x, int n) {if (!(x > -1e6~ && x < 1e6~)) return x - x; const int k = (int)(x * $6 "
+		"+ (x < 0 ? -0.5~ : 0.5~));"
+		"const $R t = x - ($R)k * $4 - ($R)k * $5, y = t * t;"
+		"const $R s = (n + k) & 1 ? $&2 : t * ($&3); return (n + k) & 2 ? -s : s;}"
+		"static inline $R $N_sin($R x) {return $N_turn(x, 0);}",
+		"cos($R x) {return $N_turn(x, 1);}",
+		"log1p($R x) {const $R u = 1 + x; return u > 1 ? $[log](u) * (x / (u - 1)) : x;}",
+		"expm1($R x) {const $R u = $[exp](x);"
+		"return x > 1 ? u - 1 : u > 1 ? (u - 1) * (x / $[log](u)) : x;}",
+		/* erf's series of one sign, or a continued fraction */
+		"erfc($R x) {const $R a = x < 0 ? -x : x, e = $7 * $[exp](-a * a); $R s = 0;"
+		"if (a > 2.5~) {for (int i = 60; i > 0; i--) s = 0.5~ * ($R)i / (a + s);"
+		"s = e / (a + s); return x < 0 ? 2 - s : s;}"
+		"for (int i = 60; i > 0; i--) s = 2 * a * a / (2 * ($R)i + 1) * (1 + s);"
+		"s = 2 * a * e * (1 + s); return x < 0 ? 1 + s : 1 - s;}"};
+
+static void gp__export_own_libm(gp__export *e)
+{
+	/* ln 2 and pi / 2 in two parts, a few times the first of which is exact; 1 / ln 2, sqrt 2;
+	   2 / pi, 1 / sqrt pi */
+	const double numbers[] = {e->wide ? 6.93147180369123816490e-01 : 0.693359375,
+			e->wide ? 1.90821492927058770002e-10 : -2.12194440054690583e-4, 1.44269504088896340736,
+			1.41421356237309504880, e->wide ? 1.57079632673412561417 : 1.5703125,
+			e->wide ? 6.07710050650619224932e-11 : 4.83826794896619231322e-4,
+			0.63661977236758134308, 0.56418958354775628695};
+	memcpy(e->number, numbers, sizeof numbers);
+	GP__FOR(i, GP__COUNT(gp__export_own)) {
+		gp__emit(e, "static inline $R $N_");
+		gp__emit(e, gp__export_own[i]);
+	}
+}
+
+/* --- odvgp_export --- */
+
+/*	What a call needs beside gp__export: rows of inputs, means and variances; the functions' largest
+	variances of the prior there; scratch. */
+typedef struct {
+	odvgp_real *rows, *prior; /* [ROWS, D + 2 F]; [F] */
+	void *scratch;
+	size_t bytes;
+} gp__export_work;
+
+/*	Reference row i lies between two inducing points. */
+static void gp__export_row(gp__export *e, ptrdiff_t i, odvgp_real *x)
+{
+	const gp__view *v = &e->t->v;
+	ptrdiff_t M = e->p->M, j = i * M / GP__EXPORT_ROWS;
+	GP__FOR(d, e->p->D) x[d] = v->x_mean[d] + v->x_scale[d] * v->beta_centre[d];
+	gp__predict_points(e->t, v->beta, M, v->beta_centre);
+	GP__EACH_INPUT(e, g, c) {
+		gp__export_column column = gp__export_column_of(e, g, c);
+		x[column.column] = (odvgp_real)(column.shift + 0.7 * gp__export_place(e, g, c, j) +
+										0.3 * gp__export_place(e, g, c, (j + 1) % M));
+	}
+	GP__FOR(d, e->p->D) x[d] = (odvgp_real)gp__export_round(e, (double)x[d]);
+}
+
+/*	Raises the functions' largest variances of the prior to those at x. */
+static void gp__export_prior(gp__export *e, const odvgp_real *x, odvgp_real *prior)
+{
+	const gp__predictor *p = e->p;
+	gp__predict_inputs(e->t, x, 1);
+	GP__FOR(f, p->F) {
+		odvgp_real sum = 0;
+		GP__FOR(q, p->P) {
+			odvgp_real w = p->mixed ? e->t->v.mixing[f * p->P + q] : (odvgp_real)(q == f);
+			gp__predict_unit(e->t, p->units > 1 ? q : 0);
+			w *= gp__predict_scale(e->t, f);
+			sum += w * w * gp__predict_prior(e->t, 0);
+		}
+		prior[f] = GP__MAX(prior[f], sum);
+	}
+	gp__predict_unit(e->t, 0);
+}
+
+/*	Fills w, of rows in the order of its table. */
+static odvgp_status gp__export_predict_rows(
+		gp__export *e, const odvgp_server *s, const gp__export_work *w, odvgp_info *info)
+{
+	ptrdiff_t D = s->D, F = s->F;
+	gp__zero(w->prior, F);
+	GP__FOR(i, GP__EXPORT_ROWS) {
+		odvgp_real *x = w->rows + i * (D + 2 * F);
+		gp__export_row(e, i, x);
+		gp__export_prior(e, x, w->prior);
+		odvgp_status status = odvgp_predict(s, x, 1, x + D, x + D + F, w->scratch, w->bytes, info);
+		if (status) return status;
+	}
+	return ODVGP_OK;
+}
+
+static void gp__export_rows(gp__export *e, const gp__export_work *w)
+{
+	ptrdiff_t F = e->p->F;
+	gp__emit_begin(e, "rows");
+	GP__FOR(f, F) gp__emit_number(e, 1 / sqrt((double)w->prior[f]));
+	GP__FOR(f, F) gp__emit_number(e, 1 / (double)w->prior[f]);
+	GP__FOR(i, GP__EXPORT_ROWS * (e->p->D + 2 * F)) gp__emit_number(e, (double)w->rows[i]);
+	gp__emit_end(e);
+}
+
+static void gp__export_head(gp__export *e)
+{
+	char kernel[400];
+	gp__text text = {kernel, sizeof kernel, 0};
+	gp__put_kernel(&text, e->k, e->t->v.hyp, e->k->nnode - 1, 0);
+	gp__emit(e, "/* A sparse Gaussian process, written by odvgp.h: $D inputs, $F functions, $Z "
+				"inducing points.\n   $N_predict(x, mean, var) for x [$D], mean and var [$F], in "
+				"units of the data. Kernel of standardised inputs:\n   ");
+	gp__emit_text(e, kernel);
+	gp__emit_text(e, "\n");
+	if (e->o->about) gp__emit_text(e, e->o->about);
+	gp__emit(e, " */\n#ifndef $N_INCLUDED\n#define $N_INCLUDED\n");
+	if (!e->o->no_libm) gp__emit_text(e, "#include <math.h>\n");
+	if (e->o->constants) gp__emit_text(e, e->o->constants);
+	gp__emit_text(e, "\n");
+	e->fresh = 1;
+}
+
+static void gp__export_all(gp__export *e, const gp__export_work *w)
+{
+	e->fresh = 1;
+	gp__export_head(e);
+	if (e->o->no_libm) gp__export_own_libm(e);
+	gp__export_tables(e);
+	gp__emit(e, gp__export_solve);
+	for (e->gradient = 0; e->gradient < 2; e->gradient++) {
+		gp__export_loop(e, e->gradient);
+		if (e->gradient) gp__export_loop(e, 2);
+		if (e->gradient) gp__emit(e, gp__export_unsolve);
+		gp__export_kernel(e, 0);
+		gp__export_kernel(e, 1);
+		gp__emit(e, gp__export_predict);
+		if (e->p->mixed) gp__emit(e, gp__export_mix);
+	}
+	e->gradient = 0;
+	gp__export_y(e);
+	size_t flash = e->costs.flash; /* the self-test is for the host */
+	gp__export_rows(e, w);
+	e->costs.flash = flash;
+	gp__emit(e, gp__export_test);
+	gp__emit_text(e, "#endif\n");
+	gp__emit_flush(e);
+}
+
+/*	Fitted to what gcc -Os makes for a Cortex-M4F (counted by qemu, without libm). */
+static void gp__export_estimate(gp__export *e)
+{
+	const gp__predictor *p = e->p;
+	double M = p->M, P = p->P, Z = M + p->M_gamma, C = (double)e->columns, rows = 0.5 * M * (M + 1),
+		   roots = (double)gp__export_is(e, 'B'), point = 20 + 6 * P / p->units;
+	odvgp_export_costs *c = &e->costs;
+	GP__EACH_GROUP(g, e->k) {
+		double dims = (double)gp__group_dims(e->k, g);
+		point += dims > 4 ? 6.5 * dims + 4 : 3 * dims;
+	}
+	GP__EACH_BASE(l, e->k) {
+		int type = (int)e->k->base[l].type, radial = gp__base_kernel_kinds[type].radial;
+		point += radial == GP__RBF ? 27 : radial != GP__NOT_RADIAL ? 55 : type == GP__RQ ? 75 : 5;
+	}
+	c->mean = p->units * (40 + 9 * C + Z * point);
+	c->moments = c->mean + (p->factor == GP__FACTOR_OF_S ? p->units : P) * (5.4 * rows + 13.5 * M) +
+				 P * (5.4 * roots + 13.5 * M);
+	c->gradient = c->moments + P * (Z * (8 + 13.3 * C) + M * (33 + 13.3 * C) + 7 * (rows + roots));
+	c->stack = (size_t)((C + M) * (e->wide ? 8 : 4)) + 40;
+	c->flash += 400 + 150 * p->base_kernels;
+}
+
+static odvgp_status gp__export_check(
+		const odvgp_server *s, const odvgp_export_settings *o, odvgp_info *info)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+	const gp__predictor *p = gp__served(s);
+	if (!p) return gp__not_served(info);
+	if (p->layers > 1 || p->patches.height)
+		return gp__unsupported(info, "server", "layers and images are not exported");
+	if (p->factor == GP__FACTOR_OF_PRECISION)
+		return gp__unsupported(info, "server", "a posterior that learns online is not exported");
+	if (p->likelihood == ODVGP_LIKELIHOOD_SOFTMAX && p->F > GP__TENSOR_CLASSES)
+		return gp__unsupported(info, "server", "SOFTMAX is exported for at most four classes");
+	if (!o || !o->name) return gp__is_null(info, o ? "settings.name" : "settings");
+	size_t n = strspn(o->name, letters);
+	if (!n || n > 40 || o->name[n] || (*o->name >= '0' && *o->name <= '9'))
+		return gp__refuse(
+				info, ODVGP_E_ARG, "settings.name", "must be a name in C of at most 40 characters");
+	if (o->real != 0 && o->real != 4 && o->real != 8)
+		return gp__refuse(info, ODVGP_E_ARG, "settings.real", "must be 4 or 8 bytes, or 0");
+	if (o->about && strstr(o->about, "*/"))
+		return gp__refuse(info, ODVGP_E_ARG, "settings.about", "must not end a comment");
+	return ODVGP_OK;
+}
+
+static size_t gp__export_layout(
+		gp__arena *a, const odvgp_server *s, gp__export **e, gp__export_work *w)
+{
+	*e = GP__TAKE(a, gp__export, 1);
+	w->rows = gp__take(a, GP__EXPORT_ROWS, s->D + 2 * s->F);
+	w->prior = gp__take(a, 1, s->F);
+	w->bytes = gp__predict_size(s, 1, 0);
+	w->scratch = GP__TAKE(a, char, w->bytes);
+	return w->bytes && !a->bad ? a->used + w->bytes + 128 : 0;
+}
+
+ODVGP_API size_t odvgp_export_scratch(const odvgp_server *s, odvgp_info *info)
+{
+	const odvgp_export_settings any = {"f", 0, 0, NULL, NULL, NULL, NULL};
+	gp__arena a = gp__measuring();
+	gp__export *e;
+	gp__export_work w;
+	if (gp__export_check(s, &any, info)) return 0;
+	size_t bytes = gp__export_layout(&a, s, &e, &w);
+	return bytes ? bytes : gp__too_large(info, "server");
+}
+
+ODVGP_API odvgp_status odvgp_export(const odvgp_server *s, const odvgp_export_settings *o,
+		odvgp_export_costs *costs, void *scratch, size_t scratch_bytes, odvgp_info *info)
+{
+	odvgp_status status = gp__export_check(s, o, info);
+	gp__arena a, rest;
+	gp__export *e;
+	gp__export_work w;
+	if (status) return status;
+	if (!scratch) return gp__is_null(info, "scratch");
+	if (scratch_bytes < odvgp_export_scratch(s, info)) return gp__scratch_small(info);
+	a = gp__scratch_arena(scratch, scratch_bytes);
+	gp__export_layout(&a, s, &e, &w);
+	gp__arena_init(&rest, a.base + a.used, a.size - a.used);
+	memset(e, 0, sizeof *e);
+	e->t = gp__predict_begin(s, 1, 0, rest);
+	ODVGP_ASSERT(e->t);
+	e->p = e->t->p;
+	e->k = e->t->kernel;
+	e->o = o;
+	e->wide = (o->real ? o->real : (int)sizeof(odvgp_real)) == 8;
+	e->columns = GP__MAX(1, gp__points_columns(e->k));
+	if ((status = gp__export_predict_rows(e, s, &w, info))) return status;
+	gp__export_all(e, &w);
+	if (e->failed) return gp__refuse(info, ODVGP_E_STOPPED, "write", "it asked to stop");
+	gp__export_estimate(e);
+	if (costs) *costs = e->costs;
+	return ODVGP_OK;
+}
+
 /* ---- >>model   types of training: slots, nodes, units, state
 
 	A model is units on one tape and one parameter vector: one for each layer, or P of one function
@@ -23880,6 +24941,10 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 #undef odvgp_gradient
 #undef odvgp_moments
 #undef odvgp_path
+#undef odvgp_export_settings
+#undef odvgp_export_costs
+#undef odvgp_export_scratch
+#undef odvgp_export
 #undef odvgp_pool
 #undef odvgp_blas
 #undef odvgp_config_defaults

@@ -43,6 +43,8 @@
         report.h    results as JSON and text
         picture.h   what a model has learned, as a picture
         apply.h     the commands predict and sample
+        export.h    the command export
+        budget.h    the command budget
         train.h     one training
         compare.h   several trainings, one table
         folds.h     trainings without each part of the rows in turn */
@@ -56,6 +58,8 @@
 #include <fcntl.h>
 #include "tool/compare.h"
 #include "tool/apply.h"
+#include "tool/export.h"
+#include "tool/budget.h"
 #include "tool/folds.h"
 
 /* ---- help ---- */
@@ -67,8 +71,10 @@ static const char usage[] =
 		"  odvgp compare --data train.csv --bases coupled,orth [options]\n"
 		"  odvgp predict --model out.odvgp --data new.csv [--out pred.csv] [options]\n"
 		"  odvgp sample  --model out.odvgp --data grid.csv [--samples 10] [options]\n"
+		"  odvgp export  --model out.odvgp --name arm [--real double] [--out arm.h]\n"
+		"  odvgp budget  --data train.csv --flash 32k --us 500 --name arm [--out arm.h] [options]\n"
 		"  odvgp info    out.odvgp [--json]\n"
-		"  odvgp help    [train|compare|predict|sample|info]\n"
+		"  odvgp help    [train|compare|predict|sample|export|budget|info]\n"
 		"  odvgp --version\n";
 
 static const char train_help[] =
@@ -152,6 +158,20 @@ static const char sample_help[] =
 		"Columns are sample_K; of several targets, and of each class of robustmax and softmax,\n"
 		"sample_K_NAME.\n";
 
+static const char export_help[] =
+		"odvgp export writes the model as one header for C99 and C++17, of constant tables and\n"
+		"functions that allocate nothing: NAME_predict(x, mean, var), NAME_predict_gradient,\n"
+		"NAME_predict_y, and NAME_self_test, which returns the largest error at ten rows. x has\n"
+		"the units of the data; texts have constants. What a Cortex-M4F needs goes to stderr.\n"
+		"Layers, images and softmax of more than four classes are refused.\n";
+
+static const char budget_help[] =
+		"odvgp budget trains coupled and orth with several sizes, 1000 steps each unless --iters\n"
+		"is given, prints what their headers cost and how well they predict a fifth of the rows\n"
+		"(or --test, --test-fraction), then trains the best one that fits and exports it to\n"
+		"--out or NAME.h. Bytes\n"
+		"and instructions are estimates for gcc -Os; microseconds are instructions times --cpi.\n";
+
 static const char info_help[] = "odvgp info prints what a model file holds.\n";
 
 static const char split_help[] =
@@ -196,7 +216,7 @@ static const char kernels_help[] =
 
 /*  In the order of command_words. */
 static const char *const command_help[COMMAND_COUNT] = {
-		train_help, compare_help, predict_help, sample_help, info_help};
+		train_help, compare_help, predict_help, sample_help, export_help, budget_help, info_help};
 
 /*  TRAIN and so on. */
 static int command_by_name(const char *name)
@@ -385,6 +405,62 @@ static int run_compare(options *o)
 	return failed ? FAILED : 0;
 }
 
+/* ---- budget ---- */
+
+static int run_budget(options *o)
+{
+	comparison all;
+	bytes notes = {NULL, 0, 0};
+	budget b = budget_of(o);
+	int wide = 0;
+	memset(&all, 0, sizeof all);
+	all.o = o;
+	option_needed(o, OPT_DATA);
+	all.isa = isa_of(o);
+	o->budget = 1;
+	if (!o->given[OPT_ITERS]) option_set(o, OPT_ITERS, "1000");
+	int splits = !o->value[OPT_TEST] && !o->given[OPT_TEST_FRACTION] && !o->value[OPT_TEST_MASK];
+	if (splits) option_set(o, OPT_TEST_FRACTION, "0.2");
+	recipe_settle(o);
+	merge_whiten(o);
+	layers_settle(o);
+	bytes path = model_path_of(o);
+	files_check(o, path.at);
+	dataset_read(&all.d, o, NULL);
+	bytes items = budget_items(&b, all.d.train.n, all.d.s.D);
+	option_set(o, OPT_BASES, items.at);
+	candidates_parse(&all);
+	workers_start(&all.w, o);
+	candidates_check(&all, &notes);
+	compare_start(&all, &notes);
+	catch_signals();
+	for (int i = 0; i < all.count && !stop_signal; i++) candidate_train(&all, &all.list[i]);
+	const candidate *best = budget_choose(&all, &b, &wide);
+	if (!best) die(FAILED, "budget: nothing that was trained fits");
+	printf("chosen: %s, %s\n", best->label, wide ? "double" : "float");
+	fflush(stdout);
+	options chosen = best->o;
+	memset(chosen.owned, 0, sizeof chosen.owned);
+	option_set(&chosen, OPT_MODEL, path.at);
+	if (splits) option_set(&chosen, OPT_TEST_FRACTION, "0");
+	chosen.value[OPT_OUT] = NULL;
+	int code = run_train(&chosen);
+	bytes out = {NULL, 0, 0};
+	bytes_print(&out, "%s.h", o->value[OPT_NAME]);
+	option_set(&chosen, OPT_OUT, o->value[OPT_OUT] ? o->value[OPT_OUT] : out.at);
+	free(out.at);
+	option_set(&chosen, OPT_REAL, wide ? "double" : "float");
+	if (!code) code = run_export(&chosen);
+	options_free(&chosen);
+	workers_stop(&all.w);
+	candidates_free(&all);
+	dataset_free(&all.d);
+	free(items.at);
+	free(path.at);
+	free(notes.at);
+	return code;
+}
+
 /* ---- info ---- */
 
 static void json_fields(bytes *b, const char *key, const field *fields, int count)
@@ -518,6 +594,8 @@ int main(int argc, char **argv)
 															  : command == COMPARE ? run_compare(&o)
 															  : command == PREDICT ? run_predict(&o)
 															  : command == SAMPLE  ? run_sample(&o)
+															  : command == EXPORT  ? run_export(&o)
+															  : command == BUDGET  ? run_budget(&o)
 																				   : run_info(&o);
 	options_free(&o);
 	return finish(stop_signal ? signal_code() : code);

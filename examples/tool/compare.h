@@ -26,6 +26,8 @@ typedef struct candidate {
 	/* The kernel in the end; NULL: not trained. */
 	char *kernel;
 	metrics test;
+	/* With --flash and others, in float and in double; 0: the header cannot be written. */
+	odvgp_export_costs costs[2];
 	evaluation *history;
 	int history_count;
 	/* Why it failed; empty: it did not. */
@@ -159,6 +161,22 @@ static void candidates_check(comparison *all, bytes *notes)
 	}
 }
 
+/*  What the predictor that was evaluated last costs as a header. */
+static void candidate_costs(candidate *c, const training *t)
+{
+	odvgp_server server;
+	if (odvgp_server_from_block(
+				&server, t->predictor_block, t->predictor_size, ODVGP_ISA_AUTO, NULL))
+		return;
+	size_t size = odvgp_export_scratch(&server, NULL);
+	void *scratch = take(size, 1);
+	for (int wide = 0; wide < 2 && size; wide++) {
+		odvgp_export_settings e = {.name = "f", .real = wide ? 8 : 4, .no_libm = 1};
+		odvgp_export(&server, &e, &c->costs[wide], scratch, size, NULL);
+	}
+	free(scratch);
+}
+
 /*  Evaluates what was trained. */
 static void candidate_finish(candidate *c, training *t)
 {
@@ -169,6 +187,7 @@ static void candidate_finish(candidate *c, training *t)
 	c->kernel = kernel_text(t->model);
 	if (!*c->reason) {
 		c->test = evaluate_end(t);
+		if (c->o.budget) candidate_costs(c, t);
 		c->elbo = final_elbo(t);
 		if (!stop_signal) c->upper = upper_bound_of(t);
 		if (watch_over(t->w->watch))

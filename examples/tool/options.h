@@ -17,7 +17,9 @@ enum {
 	COMPARE = 8,
 	KEPT = 16,
 	SAMPLE = 32,
-	FIT = TRAIN | COMPARE,
+	EXPORT = 64,
+	BUDGET = 128,
+	FIT = TRAIN | COMPARE | BUDGET,
 	USE = PREDICT | SAMPLE
 };
 
@@ -26,9 +28,19 @@ enum {
       commands and KEPT, help */
 #define OPTIONS(X) \
     X(DATA, "data", "FILE", NULL, FIT | USE, "CSV file, or - for standard input") \
-    X(MODEL, "model", "FILE", NULL, TRAIN | USE | INFO, \
+    X(MODEL, "model", "FILE", NULL, TRAIN | USE | INFO | EXPORT | BUDGET, \
       "model file; train writes it (default: the data's name.odvgp)") \
-    X(OUT, "out", "FILE", NULL, USE, "predictions or samples (default: standard output)") \
+    X(OUT, "out", "FILE", NULL, USE | EXPORT | BUDGET, \
+      "predictions, samples or header (default: standard output)") \
+    X(REAL, "real", "float|double", "float", EXPORT, "numbers of the header") \
+    X(FLASH, "flash", "BYTES", NULL, BUDGET, "most bytes of code and tables, such as 32k") \
+    X(RAM, "ram", "BYTES", NULL, BUDGET, "most bytes of stack") \
+    X(US, "us", "T", NULL, BUDGET, "most microseconds for a mean and a variance") \
+    X(MHZ, "mhz", "F", "168", BUDGET, "clock of the core") \
+    X(CORE, "core", "m4f|m7", "m4f", BUDGET, "core; m7: with floats and doubles") \
+    X(CPI, "cpi", "C", NULL, BUDGET, "cycles per instruction (m4f: 1.4, m7: 0.9; not measured)") \
+    X(NAME, "name", "NAME", "model", EXPORT | BUDGET, "prefix of all names in the header") \
+    X(NO_LIBM, "no-libm", NULL, NULL, EXPORT | BUDGET, "write exp and others, too: nothing is included") \
     X(INTERVAL, "interval", "P", NULL, PREDICT, \
       "limits between which y is with probability P: 0.95") \
     X(THRESHOLD, "threshold", "P", NULL, PREDICT, \
@@ -187,6 +199,8 @@ typedef struct options {
 	char *owned[OPTION_COUNT];
 	/* With --folds: the fold that is the test part. */
 	int fold;
+	/* Costs of headers are wanted. */
+	int budget;
 } options;
 
 /*  The options that an item of --bases may set; the first OWN_SHOWN have a column in the table. */
@@ -428,7 +442,7 @@ static const struct {
 	const char *name;
 	int command;
 } command_words[] = {{"train", TRAIN}, {"compare", COMPARE}, {"predict", PREDICT},
-		{"sample", SAMPLE}, {"info", INFO}};
+		{"sample", SAMPLE}, {"export", EXPORT}, {"budget", BUDGET}, {"info", INFO}};
 enum { COMMAND_COUNT = sizeof command_words / sizeof *command_words };
 
 /*  The names of these commands: "train, compare and info". */

@@ -118,7 +118,6 @@ static FILE *file_of(const char *dir, const char *kind, const char *name, const 
 	exit(1);
 }
 
-#ifdef odvgp_export
 static int write_text(void *user, const char *text, size_t bytes)
 {
 	return fwrite(text, 1, bytes, (FILE *)user) != bytes;
@@ -137,7 +136,6 @@ static void export_case(const odvgp_server *server, const char *name, const char
 			costs.stack);
 	fclose(f);
 }
-#endif
 
 static float largest_difference(const float *a, const float *b, ptrdiff_t n)
 {
@@ -203,9 +201,7 @@ static void write_case(const mcu_case *c, const char *dir)
 	fprintf(f, "enum { MCU_SCRATCH = %d, MCU_SCRATCH_GRADIENT = %d };\n",
 			(int)odvgp_compact_scratch(&server, NULL),
 			(int)odvgp_compact_gradient_scratch(&server, NULL));
-#ifdef odvgp_export
 	export_case(&server, c->name, dir);
-#endif
 	print_floats(f, "x", X, n);
 	print_floats(f, "mean_want", a.mean, ROWS);
 	print_floats(f, "var_want", a.var, ROWS);

@@ -68,8 +68,8 @@ check "meant: the beginning of one" refuses "unknown option --test-frac; did you
 check "meant: nothing" refuses "unknown option --colour; odvgp help predict lists all" \
     predict --colour red
 check "meant: whose option it is" refuses \
-    "--beta is not an option of this command; it is one of train and compare" predict --beta 3
-check "meant: a command" refuses "unknown command 'tarin'; there are help, train, compare, predict, sample and info" \
+    "--beta is not an option of this command; it is one of train, compare and budget" predict --beta 3
+check "meant: a command" refuses "unknown command 'tarin'; there are help, train, compare, predict, sample, export, budget and info" \
     tarin
 check "meant: the same" refuses "did you mean train?" tarin
 check "meant: a kernel" refuses "--kernel: no kernel 'mattern52'; did you mean matern52?; kernels: rbf" \

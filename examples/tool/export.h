@@ -1,0 +1,131 @@
+/*  export.h - the command export: a model as one C header, with its columns in a comment. */
+#ifndef TOOL_EXPORT_H
+#define TOOL_EXPORT_H
+
+#include "report.h"
+
+static int export_write(void *user, const char *text, size_t bytes)
+{
+	bytes_add((struct bytes *)user, text, bytes);
+	return 0;
+}
+
+/*  A name in a comment: in one line, and without its end. */
+static const char *export_name(char text[120], const field *f)
+{
+	if (f->name) shown_name(text, f->name);
+	else snprintf(text, 120, "column %d", f->column);
+	for (char *s = text; *s; s++)
+		if (*s == '*' && s[1] == '/') *s = ' ';
+	return text;
+}
+
+/*  One constant of the enumeration: prefix, number and a text whose other characters become _. */
+static void export_constant(bytes *b, const char *prefix, const char *text, long value)
+{
+	bytes_print(b, "\t%s_", prefix);
+	for (const char *s = text; *s && s - text < 60; s++) {
+		int is_letter = isalnum((unsigned char)*s) && (unsigned char)*s < 128;
+		bytes_print(b, "%c", is_letter ? *s : '_');
+	}
+	bytes_print(b, " = %ld,\n", value);
+}
+
+/*  The inputs as lines of a comment; codes of texts and classes as constants. */
+static void export_columns(const model_file *f, const char *name, bytes *about, bytes *constants)
+{
+	const schema *s = &f->s;
+	char text[120], prefix[100];
+	bytes codes = {NULL, 0, 0};
+	ptrdiff_t at = 0;
+	for (int i = 0; i < s->input_count; i++) {
+		const field *x = &s->inputs[i];
+		export_name(text, x);
+		for (int k = 0; k < 3 && x->date_parts; k++) {
+			static const char *const parts[] = {
+					"days since 1970-01-01", "day of the year from 1", "day of the week, Monday 1"};
+			if (x->date_parts >> k & 1)
+				bytes_print(about, "   x[%td] %s: %s\n", at++, text, parts[k]);
+		}
+		if (x->date_parts) continue;
+		if (!x->level_count || x->ordinal)
+			bytes_print(about, "   x[%td] %s%s\n", at, text,
+					x->ordinal ? ": one of the codes below" : "");
+		for (int k = 0; k < x->level_count; k++) {
+			ptrdiff_t own = at + (x->ordinal ? 0 : k);
+			field level = {.name = x->levels[k]};
+			char shown[120];
+			if (!x->ordinal)
+				bytes_print(about, "   x[%td] %s is %s: 1, else 0\n", own, text,
+						export_name(shown, &level));
+			snprintf(prefix, sizeof prefix, "%s_x%td_%d", name, own, k);
+			export_constant(&codes, prefix, x->levels[k], x->ordinal ? k : (long)own);
+		}
+		at += x->level_count && !x->ordinal ? x->level_count : 1;
+	}
+	for (int i = 0; i < s->target_count; i++) {
+		const field *y = &s->targets[i];
+		bytes_print(about, "   y[%d] %s\n", i, export_name(text, y));
+		for (int k = 0; k < y->level_count; k++) {
+			snprintf(prefix, sizeof prefix, "%s_y%d_%d", name, i, k);
+			export_constant(&codes, prefix, y->levels[k], k);
+		}
+	}
+	export_name(text, &(field){.name = s->dataset});
+	const char *likelihood = settings_find(s->settings, "likelihood");
+	bytes_print(about, "   Trained on %td rows of %s, likelihood %s.\n", s->n_train, text,
+			likelihood ? likelihood : "gaussian");
+	if (codes.used)
+		bytes_print(constants,
+				"\n/* Places of texts in x, or their codes if they are ordered; classes of y. */\n"
+				"enum {\n%s};\n",
+				codes.at);
+	free(codes.at);
+}
+
+static int run_export(const options *o)
+{
+	model_file f;
+	odvgp_info info = no_info;
+	odvgp_server server;
+	odvgp_export_settings e;
+	odvgp_export_costs costs;
+	bytes text = {NULL, 0, 0}, about = {NULL, 0, 0}, constants = {NULL, 0, 0};
+	const char *out = o->value[OPT_OUT];
+	option_needed(o, OPT_MODEL);
+	files_check(o, NULL);
+	model_file_read(&f, o->value[OPT_MODEL]);
+	void *block = take(f.predictor_size, 1);
+	odvgp_status s = odvgp_server_from_memory(
+			&server, f.content, f.size, ODVGP_ISA_AUTO, block, f.predictor_size, &info);
+	if (s) die_of(s, &info, f.path);
+	memset(&e, 0, sizeof e);
+	e.name = o->value[OPT_NAME];
+	e.real = option_choice(o, OPT_REAL) ? 8 : 4;
+	e.no_libm = o->given[OPT_NO_LIBM];
+	export_columns(&f, e.name, &about, &constants);
+	e.about = about.at;
+	e.constants = constants.at;
+	e.write = export_write;
+	e.user = &text;
+	size_t size = odvgp_export_scratch(&server, &info);
+	void *scratch = size ? take(size, 1) : NULL;
+	if (!size) die_of(info.status, &info, f.path);
+	s = odvgp_export(&server, &e, &costs, scratch, size, &info);
+	if (s) die_of(s, &info, f.path);
+	if (!out || strcmp(out, "-") == 0) write_stdout(&text);
+	else write_file(out, text.at, text.used);
+	fprintf(stderr,
+			"%s: on a Cortex-M4F about %zu bytes of flash, no RAM but %zu bytes of stack; "
+			"instructions: mean %.0f, with variance %.0f, with gradients %.0f\n",
+			e.name, costs.flash, costs.stack, costs.mean, costs.moments, costs.gradient);
+	free(scratch);
+	free(block);
+	free(text.at);
+	free(about.at);
+	free(constants.at);
+	model_file_free(&f);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,366 @@
+/*  Models as C code: decimals, templates and refusals here; with a folder the models are written
+    there with what the library predicts, and tests/checks/export.sh compiles and runs them
+    (ODVGP_EXPORT_TO is the folder). */
+#define ODVGP_IMPLEMENTATION
+#include "odvgp.h"
+#include "test.h"
+#include "members.h"
+
+enum { ROWS = 16, MOST = 40 };
+
+static const char *folder; /* NULL: nothing is written */
+static FILE *all;          /* the program that runs the exports */
+static int cases;
+
+/* ---- text ---- */
+
+typedef struct {
+	char *at;
+	size_t used, size, pieces, stop; /* stop: the piece that is refused, counted from 1 */
+} text;
+
+static int put(void *user, const char *s, size_t bytes)
+{
+	text *t = (text *)user;
+	if (++t->pieces == t->stop) return 1;
+	if (t->used + bytes + 1 > t->size) {
+		t->size = 2 * (t->used + bytes + 1);
+		t->at = (char *)realloc(t->at, t->size);
+		CHECK(t->at != NULL);
+	}
+	memcpy(t->at + t->used, s, bytes);
+	t->at[t->used += bytes] = 0;
+	return 0;
+}
+
+static odvgp_status export_to(text *t, const odvgp_server *s, odvgp_export_settings *o,
+		odvgp_export_costs *costs, odvgp_info *info)
+{
+	size_t bytes = odvgp_export_scratch(s, NULL);
+	void *scratch = test_alloc(bytes ? bytes : 1);
+	o->write = put;
+	o->user = t;
+	odvgp_status status = odvgp_export(s, o, costs, scratch, bytes, info);
+	free(scratch);
+	return status;
+}
+
+static odvgp_export_settings options(const char *name, int real)
+{
+	odvgp_export_settings o;
+	memset(&o, 0, sizeof o);
+	o.name = name;
+	o.real = real;
+	return o;
+}
+
+/* ---- what the library says ---- */
+
+/*  The condition of a triangle in the 1-norm, a bound of what its solves lose. */
+static double triangle_condition(const odvgp_real *L, ptrdiff_t n)
+{
+	wide *x = ref_new(n);
+	double a = 0, b = 0;
+	for (ptrdiff_t c = 0; c < n; c++) {
+		double sum = 0, inverse = 0;
+		for (ptrdiff_t i = 0; i < n; i++) x[i] = i == c;
+		for (ptrdiff_t i = c; i < n; i++) {
+			for (ptrdiff_t j = c; j < i; j++) x[i] -= (wide)L[i * n + j] * x[j];
+			x[i] /= (wide)L[i * n + i];
+			inverse += fabs((double)x[i]);
+			sum += fabs((double)L[i * n + c]);
+		}
+		a = fmax(a, sum), b = fmax(b, inverse);
+	}
+	free(x);
+	return a * b;
+}
+
+/*  Of all units: what cancels in the means, by sums of absolute coefficients and the prior's sd;
+    the condition of the factors. */
+static void conditions_of(const odvgp_server *s, double sd, double *mean, double *var)
+{
+	const gp__predictor *p = gp__layer_of(s);
+	ptrdiff_t P = p->P / p->units, M = p->M;
+	*mean = *var = 1;
+	for (ptrdiff_t k = 0; k < p->units; k++) {
+		gp__view v = gp__view_of(p, k);
+		ptrdiff_t factors = p->factor == GP__FACTOR_OF_S ? 1 : P;
+		for (ptrdiff_t q = 0; q < P; q++) {
+			double sum = 0;
+			for (ptrdiff_t j = 0; j < M && !p->no_alpha; j++)
+				sum += fabs((double)v.alpha[q * M + j]);
+			for (ptrdiff_t j = 0; j < p->M_gamma; j++)
+				sum += fabs((double)v.a_gamma[q * p->M_gamma + j]);
+			*mean = fmax(*mean, sum * sd);
+		}
+		for (ptrdiff_t q = 0; q < factors; q++)
+			*var = fmax(*var, triangle_condition(v.L + q * M * M, M));
+	}
+}
+
+/*  The library's predictions of rows X [n,D], with the tolerances, as a table of C. */
+static void write_case(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n, const double *unit,
+		int real, int no_libm, const char *what)
+{
+	const gp__predictor *p = gp__layer_of(s);
+	ptrdiff_t D = s->D, F = s->F, Y = s->y_rows;
+	size_t bytes = odvgp_predict_gradient_scratch(s, 1, NULL);
+	void *scratch = test_alloc(bytes);
+	odvgp_real mean[MOST], var[MOST], dmean[MOST], dvar[MOST], y[MOST], vy[MOST], x[MOST] = {0};
+	const odvgp_gradient to = {mean, var, dmean, dvar, NULL, NULL};
+	char name[60], path[300];
+	text t = {NULL, 0, 0, 0, 0};
+	snprintf(name, sizeof name, "m%d", cases++);
+	odvgp_export_settings o = options(name, real);
+	o.no_libm = no_libm;
+	CHECK_STATUS(export_to(&t, s, &o, NULL, NULL), ODVGP_OK);
+	CHECK(t.at && strstr(t.at, "#endif"));
+	if (folder && t.at) {
+		snprintf(path, sizeof path, "%s/%s.h", folder, name);
+		FILE *file = fopen(path, "wb");
+		CHECK(file && fwrite(t.at, 1, t.used, file) == t.used && fclose(file) == 0);
+		double sd, of_mean, of_var, scale = 0, prior = 0, eps = real == 4 ? 1e-5 : 1e-11;
+		if (sizeof(odvgp_real) == 4) eps = 1e-5;
+		CHECK(MOST >= F * D && MOST >= Y);
+		/* the prior's variance at the first row, that of the first function */
+		gp__kernel k;
+		gp__kernel_unpack(gp__predictor_kernel(p), p->base_kernels, &k);
+		gp__view v = gp__view_of(p, 0);
+		for (ptrdiff_t i = 0; i < n; i++) {
+			odvgp_real node[GP__MAX_NODES];
+			for (ptrdiff_t d = 0; d < D; d++) x[d] = (X[i * D + d] - v.x_mean[d]) / v.x_scale[d];
+			prior = fmax(prior, (double)gp__kernel_diag(&k, v.hyp, x, node));
+		}
+		for (ptrdiff_t q = 0; q < s->T; q++) scale = fmax(scale, (double)v.y_scale[q]);
+		conditions_of(s, sqrt(prior), &of_mean, &of_var);
+		sd = sqrt(prior) * scale;
+		fprintf(all, "#include \"%s.h\"\n/* %s */\nstatic const double want_%s[] = {\n", name, what,
+				name);
+		for (ptrdiff_t d = 0; d < D; d++) fprintf(all, "%.17g, ", unit[d]);
+		for (ptrdiff_t k2 = 0; k2 < F * (2 + 2 * D); k2++) {
+			int is_var = (k2 >= F && k2 < 2 * F) || k2 >= F * (2 + D);
+			double tolerance = is_var ? eps * sd * sd * of_var : eps * sd * of_mean;
+			if (k2 >= 2 * F) tolerance *= 10 / unit[(k2 - 2 * F) % D];
+			fprintf(all, "%.17g, ", tolerance);
+		}
+		/* of y's moments, relative to their size */
+		int rule = p->likelihood == ODVGP_LIKELIHOOD_LOGIT ||
+				   p->likelihood == ODVGP_LIKELIHOOD_BETA ||
+				   p->likelihood == ODVGP_LIKELIHOOD_ROBUSTMAX ||
+				   p->likelihood == ODVGP_LIKELIHOOD_SOFTMAX;
+		for (ptrdiff_t k2 = 0; k2 < 2 * Y; k2++)
+			fprintf(all, "%.17g, ",
+					(rule ? 1e-3 : fmax(eps, 1e-8)) * fmax(1, sd * sd) * fmax(of_mean, of_var));
+		for (ptrdiff_t i = 0; i < n; i++) {
+			for (ptrdiff_t d = 0; d < D; d++)
+				x[d] = real == 4 ? (odvgp_real)(float)X[i * D + d] : X[i * D + d];
+			CHECK_STATUS(odvgp_predict_gradient(s, x, 1, &to, scratch, bytes, NULL), ODVGP_OK);
+			CHECK_STATUS(odvgp_predict_y(s, x, 1, y, vy, scratch, bytes, NULL), ODVGP_OK);
+			fprintf(all, "\n");
+			for (ptrdiff_t d = 0; d < D; d++) fprintf(all, "%.17g, ", (double)x[d]);
+			for (ptrdiff_t f = 0; f < F; f++) fprintf(all, "%.17g, ", (double)mean[f]);
+			for (ptrdiff_t f = 0; f < F; f++) fprintf(all, "%.17g, ", (double)var[f]);
+			for (ptrdiff_t f = 0; f < F * D; f++) fprintf(all, "%.17g, ", (double)dmean[f]);
+			for (ptrdiff_t f = 0; f < F * D; f++) fprintf(all, "%.17g, ", (double)dvar[f]);
+			for (ptrdiff_t f = 0; f < Y; f++) fprintf(all, "%.17g, ", (double)y[f]);
+			for (ptrdiff_t f = 0; f < Y; f++) fprintf(all, "%.17g, ", (double)vy[f]);
+		}
+		fprintf(all, "\n};\nCASE(%s, %s, %d, %d, %d, %d, \"%s\")\n", name,
+				real == 4 ? "float" : "double", (int)n, (int)D, (int)F, (int)Y, what);
+	}
+	free(t.at);
+	free(scratch);
+}
+
+/*  In both precisions: with libm in one, without it in the other; every other time the reverse. */
+static void write_cases(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n, const double *unit,
+		const char *what)
+{
+	int other = cases / 2 % 2;
+	write_case(s, X, n, unit, 8, other, what);
+	write_case(s, X, n, unit, 4, !other, what);
+}
+
+static const double one[] = {1, 1, 1, 1};
+
+/* ---- models ---- */
+
+TEST(every_member_and_factor)
+{
+	int mean, cov;
+	EACH_PAIR(mean, cov)
+	{
+		odvgp_config c = pair_config(mean, cov, 30, 3, 7, 9);
+		char what[40];
+		c.layer[0].mean_function = (odvgp_mean_function)(mean % 3 ? ODVGP_MEAN_FUNCTION_LINEAR
+																  : ODVGP_MEAN_FUNCTION_ZERO);
+		test_seed = 700 + (uint64_t)(mean * COVS + cov);
+		fixture a = make_pair(mean, cov, &c, "matern52 + rbf");
+		served p = serve_rows(&a, NULL, ROWS);
+		snprintf(what, sizeof what, "%s + %s", mean_name[mean], cov_name[cov]);
+		write_cases(&p.s, a.X, ROWS, one, what);
+		unserve(&p);
+		drop(&a);
+	}
+}
+
+TEST(every_kernel)
+{
+	static const char *const kernels[] = {"rbf", "rbf(ard)", "rq", "periodic(ard)", "matern12",
+			"matern32", "matern52(ard)", "rq(ard)", "periodic", "linear", "linear(ard) * rbf",
+			"polynomial(degree=3) + rbf", "polynomial(degree=1)", "constant * rbf + white",
+			"constant + white", "(rbf(dims=0) + matern32(ard)) * matern52 + linear(dims=1)",
+			"periodic(ard, dims=0) * rq(dims=1) + polynomial * matern52",
+			"rbf(dims=1+0) * matern12"};
+	for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
+		odvgp_config c = random_config(30, 2, 1, 6, 9);
+		fixture a;
+		memset(&a, 0, sizeof a);
+		test_seed = 720 + (uint64_t)k;
+		c.layer[0].kernel = kernels[k];
+		make_block(&a, &c);
+		make_data(&a, c.N, 2, 1, 1.5, 0.2);
+		randomise_slots(&a);
+		served p = serve_rows(&a, NULL, ROWS);
+		write_cases(&p.s, a.X, ROWS, one, kernels[k]);
+		unserve(&p);
+		drop(&a);
+	}
+}
+
+TEST(outputs_in_their_units)
+{
+	static const odvgp_real x_mean[] = {3, -1}, y_mean[] = {4, 5, 6};
+	const odvgp_real x_scale[] = {100, GP__R(0.01)}, y_scale[] = {10, 1, GP__R(0.1)};
+	const odvgp_scales scales = {x_mean, x_scale, y_mean, y_scale};
+	const double unit[] = {100, 0.01};
+	static const odvgp_mean_function functions[] = {
+			ODVGP_MEAN_FUNCTION_CONSTANT, ODVGP_MEAN_FUNCTION_LINEAR, ODVGP_MEAN_FUNCTION_LINEAR};
+	static const char *const names[] = {"shared", "mixed", "independent"};
+	for (int k = 0; k < 3; k++) {
+		odvgp_config c = random_config(30, 2, k == 1 ? 2 : 3, 6, 8);
+		odvgp_real X[2 * ROWS];
+		if (k == 1) c.functions = 3;
+		c.independent = k == 2;
+		c.layer[0].mean_function = functions[k];
+		test_seed = 740 + (uint64_t)k;
+		fixture a = make_random(&c, k == 2 ? "matern52 * rbf + linear + periodic" : "matern52");
+		served p = serve_rows(&a, &scales, ROWS);
+		for (int i = 0; i < 2 * ROWS; i++) X[i] = x_mean[i % 2] + x_scale[i % 2] * a.X[i];
+		write_cases(&p.s, X, ROWS, unit, names[k]);
+		unserve(&p);
+		drop(&a);
+	}
+}
+
+TEST(every_likelihood)
+{
+	for (int lik = 0; lik < ODVGP_LIKELIHOOD_COUNT; lik++) {
+		int classes = lik == ODVGP_LIKELIHOOD_ROBUSTMAX || lik == ODVGP_LIKELIHOOD_SOFTMAX,
+			P = classes                                   ? 3
+				: lik == ODVGP_LIKELIHOOD_HETEROSCEDASTIC ? 4
+				: lik == ODVGP_LIKELIHOOD_ORDINAL         ? 1
+														  : 2;
+		odvgp_config c = random_config(30, 2, P, 6, 8);
+		fixture a;
+		memset(&a, 0, sizeof a);
+		test_seed = 760 + (uint64_t)lik;
+		c.lik.kind = (odvgp_likelihood)lik;
+		if (lik == ODVGP_LIKELIHOOD_ORDINAL) c.lik.classes = 4;
+		c.layer[0].kernel = "rbf(1, variance=0.5)";
+		make_block(&a, &c);
+		make_data(&a, c.N, 2, P, 1.5, 0.2);
+		randomise_slots(&a);
+		if (slot(&a, "df")) set_number(a.m, "df", 3.5);
+		served p = serve_rows(&a, NULL, ROWS);
+		write_cases(&p.s, a.X, ROWS, one, gp__likelihoods[lik].name);
+		unserve(&p);
+		drop(&a);
+	}
+}
+
+/* ---- decimals, refusals ---- */
+
+TEST(decimals_give_the_same_bits)
+{
+	static const double hard[] = {0, 1, 0.1, 1e23, 9007199254740993.0, DBL_MAX, DBL_MIN, 5e-324,
+			2.2250738585072011e-308, 123456789.0, 0.5, 1e-5, FLT_MIN, FLT_MAX, 9.9999999e9};
+	for (int k = 0; k < 2000; k++) {
+		gp__export e;
+		memset(&e, 0, sizeof e);
+		double v = k < 15 ? hard[k] : ldexp(test_normal(), (int)test_below(400) - 200);
+		e.wide = k % 2;
+		if (!e.wide && !(fabs(v) <= FLT_MAX)) continue;
+		gp__emit_real(&e, v);
+		e.buffer[e.used] = 0;
+		if (e.wide) CHECK_SAY(strtod(e.buffer, NULL) == v, "%.17g became %s", v, e.buffer);
+		else CHECK_SAY(strtof(e.buffer, NULL) == (float)v, "%.9g became %s", v, e.buffer);
+	}
+}
+
+TEST(bad_arguments_are_refused)
+{
+	odvgp_config c = random_config(30, 2, 2, 9, 11), deep;
+	test_seed = 790;
+	fixture a = make_random(&c, "rbf"), b;
+	served p = serve_rows(&a, NULL, ROWS), q;
+	odvgp_export_settings o = options("arm", 0);
+	odvgp_export_costs costs;
+	text t = {NULL, 0, 0, 0, 0};
+	size_t bytes = odvgp_export_scratch(&p.s, NULL);
+	void *scratch = test_alloc(bytes);
+	NO_SIZE(odvgp_export_scratch(NULL, &info), ODVGP_E_ARG, "server");
+	REFUSED_FOR(odvgp_export(NULL, &o, NULL, scratch, bytes, &info), ODVGP_E_ARG, "server");
+	REFUSED_FOR(odvgp_export(&p.s, NULL, NULL, scratch, bytes, &info), ODVGP_E_ARG, "settings");
+	REFUSED_FOR(odvgp_export(&p.s, &o, NULL, scratch, bytes - 1, &info), ODVGP_E_MEMORY, "scratch");
+	CHECK_STATUS(odvgp_export(&p.s, &o, &costs, scratch, bytes, NULL), ODVGP_OK);
+	CHECK_STATUS(export_to(&t, &p.s, &o, NULL, NULL), ODVGP_OK);
+	CHECK(costs.text_bytes == t.used && costs.gradient > costs.moments && costs.mean > 0);
+	t.pieces = 0, t.stop = 3;
+	REFUSED_FOR(export_to(&t, &p.s, &o, NULL, &info), ODVGP_E_STOPPED, "write");
+	o.name = "1arm";
+	REFUSED_FOR(export_to(&t, &p.s, &o, NULL, &info), ODVGP_E_ARG, "settings.name");
+	o.name = "arm", o.real = 3;
+	REFUSED_FOR(export_to(&t, &p.s, &o, NULL, &info), ODVGP_E_ARG, "settings.real");
+	o.real = 0, o.about = "a */ b";
+	REFUSED_FOR(export_to(&t, &p.s, &o, NULL, &info), ODVGP_E_ARG, "settings.about");
+	deep = random_config(30, 2, 2, 5, 0);
+	deep.layers = 2;
+	deep.layer[1] = deep.layer[0];
+	deep.layer[0].mean_function = ODVGP_MEAN_FUNCTION_IDENTITY;
+	b = make(&deep);
+	q = serve_rows(&b, NULL, 1);
+	NO_SIZE(odvgp_export_scratch(&q.s, &info), ODVGP_E_UNSUPPORTED, "server");
+	REFUSED_FOR(odvgp_export(&q.s, &o, NULL, scratch, bytes, &info), ODVGP_E_UNSUPPORTED, "server");
+	free(t.at);
+	free(scratch);
+	unserve(&p), unserve(&q);
+	drop(&a), drop(&b);
+}
+
+int main(int argc, char **argv)
+{
+	char path[300];
+	test_begin(argc, argv);
+	folder = getenv("ODVGP_EXPORT_TO");
+	if (folder) {
+		snprintf(path, sizeof path, "%s/all.c", folder);
+		all = fopen(path, "wb");
+		if (!all) return 1;
+		fprintf(all, "#include \"export_run.h\"\n");
+	}
+	RUN(every_member_and_factor);
+	RUN(every_kernel);
+	RUN(outputs_in_their_units);
+	RUN(every_likelihood);
+	RUN(decimals_give_the_same_bits);
+	RUN(bad_arguments_are_refused);
+	if (folder) {
+		fprintf(all, "int main(void)\n{\n");
+		for (int k = 0; k < cases; k++) fprintf(all, "\trun_m%d();\n", k);
+		fprintf(all, "\treturn end();\n}\n");
+		fclose(all);
+	}
+	return test_end();
+}

@@ -1,0 +1,69 @@
+# Models as headers: part of tests/tool/tool.sh, which reads this file.
+
+# ---- a header predicts what the tool does: numbers, texts in levels and in order, dates ----
+awk 'BEGIN {
+    print "a,colour,size,when,y"
+    for (i = 0; i < 60; i++) {
+        split("red green blue*/x", colour, " ")
+        split("small large", size, " ")
+        printf "%g,%s,%s,2024-%02d-%02d,%g\n", i * 0.37 % 5, colour[1 + i % 3], size[1 + i % 2], 1 + i % 12, 1 + i % 28,
+            sin(i * 0.37 % 5) + i % 3 + 0.5 * (i % 2)
+    }
+}' >data.csv
+fit --data data.csv --ordinal size=small,large --dates days+weekday --basis orth --beta 8 --gamma 9 --model m.odvgp
+predict m.odvgp data.csv --quiet
+mean_is=$(sed -n 2p t.txt)
+for real in float double; do
+    check "export, $real" "$tool" export --model m.odvgp --real $real --name arm --out arm.h
+    cat >use.c <<END
+#include <stdio.h>
+#include "arm.h"
+int main(void)
+{
+	/* the first row: 0, red, small, Monday 2024-01-01 */
+	$real x[7] = {0}, mean, var, mean_y, var_y;
+	x[arm_x3_2_red] = 1;
+	x[4] = arm_x4_0_small;
+	x[5] = 19723;
+	x[6] = 1;
+	arm_predict(x, &mean, &var);
+	arm_predict_y(x, &mean_y, &var_y);
+	printf("%.9g %.9g %.9g %.9g\n", (double)mean, (double)var, (double)var_y, (double)arm_self_test());
+	return 0;
+}
+END
+    check "export, $real: the header compiles" ${CC:-cc} -std=c99 -Wall -Wextra -Werror -o use use.c -lm
+    ./use >use.txt
+    check "export, $real: mean and deviations are those of predict" holds \
+        "$(awk -v want="$mean_is" '{ split(want, w, ",")
+            e = $1 - w[1]; f = sqrt($2) - w[2]; g = sqrt($3) - w[3]
+            print e * e + f * f + g * g " < 1e-5 && " $4 " < 1e-3" }' use.txt)"
+done
+check "export: inputs in the comment" grep -q '^   x\[4\] size: one of the codes below$' arm.h
+check "export: dates" grep -q '^   x\[6\] when: day of the week, Monday 1$' arm.h
+check "export: no text ends the comment" sh -c '[ "$(grep -c "^ \*/$" arm.h)" = 1 ]'
+"$tool" export --model m.odvgp --no-libm --name bare --out bare.h 2>err.txt
+check "export: without libm nothing is included" sh -c '! grep -q "#include" bare.h'
+check "export: costs" grep -q '^bare: on a Cortex-M4F about [0-9]* bytes of flash' err.txt
+check "export: to standard output" sh -c '"$1" export --model m.odvgp --name arm --real double 2>err.txt | cmp - arm.h' sh "$tool"
+
+# ---- classes, refusals ----
+awk -F, -v OFS=, 'NR > 1 { $5 = $5 > 1.5 ? "yes" : "no" } 1' data.csv >classes.csv
+fit --data classes.csv --basis coupled --beta 5 --model c.odvgp
+"$tool" export --model c.odvgp --name c --out c.h 2>err.txt
+check "export: classes are constants" grep -q '^	c_y0_[01]_yes = [01],$' c.h
+check "export: a name that is none" refuses "name in C" export --model m.odvgp --name 1a
+check "export: no model" refuses "model" export --name a
+fit --data data.csv --layers 'coupled:beta=5,dim=2; coupled:beta=5' --model deep.odvgp
+check "export: layers are refused" refuses "layers" export --model deep.odvgp --name a
+
+# ---- budget: what fits is chosen, trained on all rows and exported ----
+"$tool" budget --data data.csv --ordinal size=small,large --iters 30 --flash 2k --ram 1k --us 12 --name fits --model b.odvgp \
+    --quiet --threads 1 >b.txt 2>err.txt
+check "budget: a front" grep -q '^\* coupled:beta=4 *float' b.txt
+check "budget: limits" grep -q 'too large$' b.txt
+best=$(sed -n '/too large/d; s/^[* ] \([co][^ ]*\) *float *\([^ ]*\).*/\2 \1/p' b.txt | sort -n | tail -n 1)
+check "budget: the best that fits is chosen" grep -q "^chosen: ${best#* }, float$" b.txt
+check "budget: header and model" sh -c 'grep -q "fits_predict" fits.h && [ -s b.odvgp ]'
+check "budget: a limit that is no number" refuses "must be a number above 0" budget --data data.csv --flash 3x
+check "budget: nothing fits" sh -c '! "$1" budget --data data.csv --us 0.1 --iters 2 --quiet --name no >t.txt 2>&1 && [ ! -e no.h ]' sh "$tool"
