@@ -14494,8 +14494,8 @@ typedef struct {
 } gp__sums;
 
 struct gp__tape {
-	/* [nodes + 1], node[0] is none. NULL while a model is measured: `counted` takes their place */
-	gp__node *node, counted;
+	/* [nodes + 1], node[0] is none. NULL while a model is measured: *counted takes their place */
+	gp__node *node, *counted;
 	int nodes;
 	gp__arena *arena;     /* while the tape is built */
 	size_t deferred;      /* bytes that gp__sums_layout places at the end */
@@ -14648,7 +14648,7 @@ static int gp__is_top(const gp__unit *u) { return u->number + 1 == u->model->uni
 static gp__node *gp__node_of(const gp__unit *u, gp__ref ref)
 {
 	gp__tape *t = &u->model->tape;
-	return t->node ? &t->node[ref.id] : &t->counted;
+	return t->node ? &t->node[ref.id] : t->counted;
 }
 static odvgp_real *gp__value(const gp__unit *u, gp__ref ref) { return gp__node_of(u, ref)->v; }
 
@@ -17031,7 +17031,7 @@ static void gp__work_in_place(gp__node *nd, gp__node *base)
 static gp__ref gp__node_add(gp__tape *t, gp__unit *u, gp__op op, int variant, int segment,
 		ptrdiff_t rows, ptrdiff_t cols, const gp__ref *in, int inputs, gp__ref base)
 {
-	gp__node *nd = t->node ? &t->node[t->nodes + 1] : &t->counted;
+	gp__node *nd = t->node ? &t->node[t->nodes + 1] : t->counted;
 	gp__shapes s;
 	gp__ref ref;
 	memset(nd, 0, sizeof *nd);
@@ -23323,7 +23323,10 @@ static void gp__model_layout(odvgp_model *m, gp__arena *a)
 	ptrdiff_t widest = 0, matrices = 0, vectors = 0;
 	size_t init = 0;
 	int carve = a->base != NULL, nodes = m->tape.nodes;
+	gp__node counted;
+	memset(&counted, 0, sizeof counted);
 	memset(&m->tape, 0, sizeof m->tape);
+	m->tape.counted = &counted;
 	m->data_sds = 0;
 	for (int i = 0; i < m->units && !m->make; i++) gp__unit_config(&m->unit[i], m, i);
 	if (m->make) m->unit->model = NULL; /* a draft's unit is made again */
@@ -23362,6 +23365,7 @@ static void gp__model_layout(odvgp_model *m, gp__arena *a)
 	gp__blas_layout(a, gp__isa_find(c->isa), &c->threads, widest, &m->tape.blas);
 	m->tape.scratch = *a;
 	gp__take_bytes(a, GP__MAX(m->tape.scratch_bytes, init), 1);
+	m->tape.counted = NULL;
 }
 
 /* --- the config: what is not given --- */
