@@ -12,31 +12,10 @@
 */
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
+#include "lessons/arm.h"
 #include "lessons/lesson.h"
 
-enum { N = 800, D = 6, JOINTS = 2, TIMES = 241, STEPS = 800 };
-
-/*  x = angles, velocities, accelerations of shoulder and elbow. Two rods of 1 kg and 1 m, the angle
-    of the second relative to the first, gravity downwards, both angles 0 where the arm hangs. */
-static void dynamics(const double *x, double *torque)
-{
-	double c = cos(x[1]), s = sin(x[1]), g = 9.81, outer = 0.5 * g * sin(x[0] + x[1]),
-		   inertia = 1.0 / 3 + 0.5 * c;
-	torque[0] = (5.0 / 3 + c) * x[4] + inertia * x[5] - 0.5 * s * x[3] * (2 * x[2] + x[3]) +
-				1.5 * g * sin(x[0]) + outer;
-	torque[1] = inertia * x[4] + x[5] / 3 + 0.5 * s * x[2] * x[2] + outer;
-}
-
-/*  A movement: angles of two sines, and their derivatives. */
-static void movement(double t, double *x)
-{
-	static const double size[JOINTS] = {0.9, 1.1}, speed[JOINTS] = {1.3, 2.1};
-	for (int j = 0; j < JOINTS; j++) {
-		x[j] = size[j] * sin(speed[j] * t + j);
-		x[2 + j] = size[j] * speed[j] * cos(speed[j] * t + j);
-		x[4 + j] = -speed[j] * speed[j] * x[j];
-	}
-}
+enum { N = 800, D = STATE, TIMES = 241, STEPS = 800 };
 
 int main(void)
 {
@@ -44,7 +23,7 @@ int main(void)
 	static const double range[D] = {1.5, 1.8, 2, 3, 3, 6}, noise[JOINTS] = {0.5, 0.2};
 	for (int i = 0; i < N; i++) {
 		for (int d = 0; d < D; d++) X[i][d] = range[d] * (2 * uniform() - 1);
-		dynamics(X[i], Y[i]);
+		arm_torques(X[i], 0, Y[i]);
 		for (int j = 0; j < JOINTS; j++) Y[i][j] += noise[j] * normal();
 	}
 	odvgp_info info;
@@ -68,8 +47,8 @@ int main(void)
 	spread(t, TIMES, 0, 12);
 	for (int i = 0; i < TIMES; i++) {
 		double torque[JOINTS];
-		movement(t[i], states[i]);
-		dynamics(states[i], torque);
+		arm_movement(t[i], states[i]);
+		arm_torques(states[i], 0, torque);
 		for (int j = 0; j < JOINTS; j++) truth[j][i] = torque[j];
 	}
 	serve(&s, gp, &scales);

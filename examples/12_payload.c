@@ -15,12 +15,12 @@
 */
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
+#include "lessons/arm.h"
 #include "lessons/lesson.h"
 
 enum {
 	N = 800,
-	D = 6,
-	JOINTS = 2,
+	D = STATE,
 	STEPS = 800,
 	RATE = 100,
 	TIME = 45,
@@ -32,27 +32,11 @@ static const char *const names[WAYS] = {"no adaptation", "online", "online, forg
 static const double noise[JOINTS] = {0.5, 0.2};
 static double x_mean[D], x_scale[D], y_mean[JOINTS], y_scale[JOINTS];
 
-/*  The arm of 10_robot_arm.c with a load at its end. x: angles, velocities, accelerations. */
+/*  Noisy torques of the arm with a load at its end. */
 static void dynamics(const double *x, double load, double *torque)
 {
-	double c = cos(x[1]), s = sin(x[1]), g = 9.81, both = sin(x[0] + x[1]),
-		   turning = x[3] * (2 * x[2] + x[3]);
-	torque[0] = (5.0 / 3 + c) * x[4] + (1.0 / 3 + 0.5 * c) * x[5] - 0.5 * s * turning +
-				1.5 * g * sin(x[0]) + 0.5 * g * both;
-	torque[1] = (1.0 / 3 + 0.5 * c) * x[4] + x[5] / 3 + 0.5 * s * x[2] * x[2] + 0.5 * g * both;
-	torque[0] +=
-			load * ((2 + 2 * c) * x[4] + (1 + c) * x[5] - s * turning + g * (sin(x[0]) + both));
-	torque[1] += load * ((1 + c) * x[4] + x[5] + s * x[2] * x[2] + g * both);
+	arm_torques(x, load, torque);
 	for (int j = 0; j < JOINTS; j++) torque[j] += noise[j] * normal();
-}
-
-static void movement(double t, double *x)
-{
-	for (int j = 0; j < JOINTS; j++) {
-		double size = j ? 1.1 : 0.9, speed = j ? 2.1 : 1.3, angle = speed * t + j;
-		x[j] = size * sin(angle), x[2 + j] = size * speed * cos(angle);
-		x[4 + j] = -speed * speed * x[j];
-	}
 }
 
 /*  A model of n rows, served in the units of X and Y, which are standardised as the first was. */
@@ -98,7 +82,7 @@ int main(void)
 	for (int i = 0; i < ROWS; i++) {
 		int second = i / RATE;
 		seconds[second] = second + 0.5;
-		movement((double)i / RATE, x[i]);
+		arm_movement((double)i / RATE, x[i]);
 		dynamics(x[i], second >= 15 && second < 30 ? 0.8 : 0, y[i]);
 		if (i % RATE == 0 && i >= WINDOW) {
 			serve_end(&anew);
