@@ -40,6 +40,8 @@
         interval.h  limits of y
         warm.h      warm starts
         plan.h      --basis auto
+        race.h      chooses between models by rows held out; without options and printing
+        choose.h    --auto-tries: candidates, and their race
         report.h    results as JSON and text
         picture.h   what a model has learned, as a picture
         apply.h     the commands predict and sample
@@ -57,6 +59,7 @@
 #include "tool/compare.h"
 #include "tool/apply.h"
 #include "tool/folds.h"
+#include "tool/choose.h"
 
 /* ---- help ---- */
 
@@ -297,7 +300,10 @@ static int run_train(options *o)
 	dataset_read(&d, o, resume ? &before.s : NULL);
 	workers_start(&w, o);
 	w.watch->start = begin;
+	choice *race = resume ? NULL : choice_begin(o, &d, &w, isa);
 	plan p = plan_make(o, &d, &w);
+	if (race) catch_signals();
+	if (race) choice_make(race, o, &d);
 	options_settle(o);
 	training_options(&t, o);
 	t.begin = begin;
@@ -314,17 +320,20 @@ static int run_train(options *o)
 	print_start(&t, &d, &notes);
 	if (resume) print_step_sizes(&t);
 	if (!resume) {
-		if (ready) plan_minutes(&p, o, &d, model, &w, begin);
+		int raced = ready && choice_continue(race, model, &t);
+		if (ready && !raced) plan_minutes(&p, o, &d, model, &w, begin);
 		p.whole &= warm_settle(o, model, &w, sizes_given(o), now() - begin);
 		warm_note(o, p.whole);
-		plan_print(&p, o, &d, &w);
+		if (raced) choice_print(race, o);
+		else plan_print(&p, o, &d, &w);
 		if (!p.made) warm_announce(o, model, &w);
 		allow_warm_starts(&t);
-		if (ready) t.warm_starts = warm_start(model, o, &d, &w);
+		if (ready && !raced) t.warm_starts = warm_start(model, o, &d, &w);
 		if (ready) print_warm_starts(&t);
 	}
 	/* Unchanged, as if there had been no pause. */
 	d.s.settings = settings_make(o);
+	choice_note(race, &d.s);
 	if (resume) bytes_add(&user, before.user, before.user_size);
 	else user = schema_write(&d.s);
 	t.user = user;
@@ -333,6 +342,7 @@ static int run_train(options *o)
 	int code = ready ? train_and_report(&t, path.at) : train_nothing(&t);
 	if (trace_close(&t.trace) && !code) code = FAILED;
 	training_end(&t);
+	choice_end(race);
 	workers_stop(&w);
 	dataset_free(&d);
 	model_file_free(&before);
@@ -448,6 +458,8 @@ static void print_info_text(const model_file *f, const odvgp_model *model)
 		if (x->level_count)
 			bytes_print(&b, "(%d %slevels)", x->level_count, x->ordinal ? "ordered " : "");
 	}
+	if (settings_find(f->s.settings, "tried"))
+		bytes_print(&b, "\ntried    %s", settings_find(f->s.settings, "tried"));
 	bytes_print(&b, "\nsize     %td parameters, %zu bytes; to predict %zu\n",
 			odvgp_param_count(model), f->size, f->predictor_size);
 	write_report(&b);
