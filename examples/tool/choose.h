@@ -85,6 +85,8 @@ static options options_copy(const options *o)
 typedef struct variant {
 	const char *basis, *kernel, *warm, *natgrad_step, *natgrad_warmup;
 	ptrdiff_t beta, gamma;
+	/* 1: begins with the first candidate's hyperparameters, whose slots have the same names. */
+	int follows;
 } variant;
 
 static void variant_store(options *o, int id, const char *text)
@@ -110,7 +112,8 @@ static void candidate_name(choice *c, int k)
 	if (g->layer[0].M_gamma) bytes_print(&b, "+%td", g->layer[0].M_gamma);
 	if (k && strcmp(o->value[OPT_KERNEL], first->value[OPT_KERNEL]) != 0)
 		bytes_print(&b, " %s", o->value[OPT_KERNEL]);
-	if (k && !same_value(o->value[OPT_NATGRAD_STEP], first->value[OPT_NATGRAD_STEP]))
+	if (k && o->value[OPT_NATGRAD_WARMUP] &&
+			!same_value(o->value[OPT_NATGRAD_STEP], first->value[OPT_NATGRAD_STEP]))
 		bytes_print(&b, " natgrad %s", o->value[OPT_NATGRAD_STEP]);
 	if (k && strcmp(o->value[OPT_WARM], first->value[OPT_WARM]) != 0 &&
 			strcmp(o->value[OPT_WARM], "off") == 0)
@@ -146,20 +149,9 @@ static void candidate_warm(choice *c, int k)
 	free(list);
 }
 
-/*  Has an earlier candidate the same kernel and warm starts, so that its hyperparameters serve? */
-static int candidate_from(const choice *c, int k)
-{
-	const options *a = &c->o[k], *b = &c->o[0];
-	return c->fit.s.likelihood == ODVGP_LIKELIHOOD_GAUSSIAN && k &&
-						   !strcmp(a->value[OPT_KERNEL], b->value[OPT_KERNEL]) &&
-						   !strcmp(a->value[OPT_WARM], b->value[OPT_WARM]) &&
-						   strcmp(a->value[OPT_WARM], "off") != 0
-				   ? 0
-				   : -1;
-}
-
-/*  Makes candidate k of its options, in about `flops` operations (0: as many steps as they say). */
-static void candidate_make(choice *c, int k, double flops)
+/*  Makes candidate k of its options, in about `flops` operations (0: as many steps as they say).
+    follows: it takes the first one's warm starts. */
+static void candidate_make(choice *c, int k, double flops, int follows)
 {
 	race_entry *e = &c->list[k];
 	options *o = &c->o[k];
@@ -179,7 +171,7 @@ static void candidate_make(choice *c, int k, double flops)
 	candidate_warm(c, k);
 	int gaussian = c->fit.s.likelihood == ODVGP_LIKELIHOOD_GAUSSIAN;
 	e->fit_q = gaussian;
-	e->from = candidate_from(c, k);
+	e->from = follows && gaussian ? 0 : -1;
 	e->steps = iters_of(o, c->fit.train.n);
 	e->step_flops = step_flops(&e->config);
 	e->start_flops = init_flops(&e->config) + (e->from < 0 ? warm_flops(o, &e->config)
@@ -192,7 +184,7 @@ static void candidate_make(choice *c, int k, double flops)
 static void candidate_add(choice *c, const variant *v, int tries)
 {
 	int k = c->r.count;
-	if (k >= tries) return;
+	if (k >= tries || (v->kernel && c->before.given[OPT_KERNEL])) return;
 	options *o = &c->o[k];
 	*o = options_copy(&c->before);
 	ptrdiff_t distinct = count_distinct(c->fit.train.X, c->fit.train.n, c->fit.s.D),
@@ -205,17 +197,25 @@ static void candidate_add(choice *c, const variant *v, int tries)
 	variant_store(o, OPT_WARM, v->warm);
 	variant_store(o, OPT_NATGRAD_STEP, v->natgrad_step);
 	variant_store(o, OPT_NATGRAD_WARMUP, v->natgrad_warmup);
-	candidate_make(c, k, race_total(&c->r, &c->list[0]));
+	candidate_make(c, k, race_total(&c->r, &c->list[0]), v->follows);
 	c->r.count++;
 }
 
+/*  With few rows SGPR has many points, and another kernel may gain more than another member. */
 static void candidates_regression(choice *c, int tries)
 {
-	const char *warm = c->o[0].value[OPT_WARM];
-	const variant solve = {"solve", NULL, warm, NULL, NULL, 300, 300},
-				  orth = {"orth", NULL, warm, NULL, NULL, 300, 700};
-	candidate_add(c, &solve, tries);
-	candidate_add(c, &orth, tries);
+	const char *warm = c->o[0].value[OPT_WARM], *basis = c->o[0].value[OPT_BASIS];
+	ptrdiff_t beta = c->list[0].config.layer[0].M, gamma = c->list[0].config.layer[0].M_gamma;
+	int few = c->fit.train.n + c->held.n <= SGPR_ROWS, same = strcmp(basis, "solve") == 0;
+	const variant solve = {"solve", NULL, warm, NULL, NULL, 300, 300, 1},
+				  orth = {"orth", NULL, warm, NULL, NULL, 300, 700, 1},
+				  rough = {basis, "matern32(ard)", warm, NULL, NULL, beta, gamma, 1},
+				  smooth = {basis, "rbf(ard)", warm, NULL, NULL, beta, gamma, 1};
+	const variant *kernels[] = {&rough, &smooth}, *members[] = {same ? &orth : &solve, &orth};
+	int others = same ? 1 : 2;
+	for (int k = 0; few && k < 2; k++) candidate_add(c, kernels[k], tries);
+	for (int k = 0; k < others; k++) candidate_add(c, members[k], tries);
+	for (int k = 0; !few && k < 2; k++) candidate_add(c, kernels[k], tries);
 }
 
 /*  The first one's sizes, from a larger variance of the kernel and with larger natural steps. */
@@ -224,11 +224,11 @@ static void candidates_classes(choice *c, int tries)
 	const odvgp_config *g = &c->list[0].config;
 	const char *basis = c->o[0].value[OPT_BASIS], *steps = "0.5-0.05", *up = "20:1e-3";
 	const variant high = {basis, "matern52(ard, variance=50)", "off", steps, up, g->layer[0].M,
-						  g->layer[0].M_gamma},
+						  g->layer[0].M_gamma, 0},
 				  higher = {basis, "matern52(ard, variance=200)", "off", steps, up,
-						  g->layer[0].M, g->layer[0].M_gamma},
+						  g->layer[0].M, g->layer[0].M_gamma, 0},
 				  quick = {basis, NULL, c->o[0].value[OPT_WARM], steps, up, g->layer[0].M,
-						  g->layer[0].M_gamma};
+						  g->layer[0].M_gamma, 0};
 	candidate_add(c, &high, tries);
 	candidate_add(c, &quick, tries);
 	candidate_add(c, &higher, tries);
@@ -309,7 +309,7 @@ static void choice_make(choice *c, options *o, const dataset *d)
 	c->r.Y_valid = c->held_Y;
 	c->r.valid = c->held.n;
 	c->o[0] = options_copy(o);
-	candidate_make(c, 0, 0);
+	candidate_make(c, 0, 0, 0);
 	c->r.count = 1;
 	if (has_classes(d->s.likelihood)) candidates_classes(c, tries);
 	else candidates_regression(c, tries);
@@ -352,6 +352,8 @@ static int choice_continue(const choice *c, odvgp_model *model, training *t)
 	odvgp_status s = race_continue(e, model, &info);
 	if (s) die_of(s, &info, "race");
 	t->iters = e->steps - e->done;
+	/* L-BFGS has to learn the curvature once more. */
+	if (e->config.optim.kind == ODVGP_OPTIMIZER_LBFGS && t->iters) t->iters += e->steps / 10;
 	t->evaluate_every = larger(1, t->iters / 50);
 	t->warm_starts = warm_count(t->o);
 	return 1;
