@@ -207,9 +207,10 @@ TEST(what_fails_is_out)
 /*  What odvgp.h says a schedule is. */
 static double value_at(const odvgp_schedule *s, double step)
 {
-	int linear = s->kind == ODVGP_SCHEDULE_LINEAR, last = s->decay_steps && step >= s->decay_from;
+	double begin = (double)s->decay_from, length = (double)s->decay_steps;
+	int linear = s->kind == ODVGP_SCHEDULE_LINEAR, last = length > 0 && step >= begin;
 	double from = (double)(last ? s->end : s->start), to = (double)(last ? s->final : s->end),
-		   part = last ? (step - s->decay_from) / s->decay_steps : step / fmax(1, s->steps);
+		   part = last ? (step - begin) / length : step / fmax(1, (double)s->steps);
 	if ((s->kind == ODVGP_SCHEDULE_CONSTANT && !last) || part >= 1) return to;
 	return linear ? from + part * (to - from) : from * pow(to / from, part);
 }
@@ -254,8 +255,8 @@ TEST(a_model_of_more_rows_goes_on)
 	CHECK(!same_slots(model, e->model));
 	CHECK_STATUS(race_continue(e, model, NULL), ODVGP_OK);
 	CHECK(same_slots(model, e->model));
-	CHECK_NEAR((double)odvgp_model_config(model)->optim.lr.start, value_at(&e->config.optim.lr, e->done),
-			8 * EPS);
+	CHECK_NEAR(odvgp_model_config(model)->optim.lr.start,
+			value_at(&e->config.optim.lr, (double)e->done), 8 * EPS);
 	CHECK_INT(odvgp_model_config(model)->optim.lr.steps, STEPS - e->done);
 	CHECK_STATUS(odvgp_fit(model, w->X, w->Y, STEPS - e->done, NULL, NULL), ODVGP_OK);
 	free(block);
