@@ -11,7 +11,13 @@
 #include "race.h"
 #include "train.h"
 
-enum { MOST_TRIES = 6, LEAST_VALID = 200, MOST_VALID = 5000, RACE_LEAST_ROWS = 2000, MOST_WARM = 8 };
+enum {
+	MOST_TRIES = 6,
+	LEAST_VALID = 200,
+	MOST_VALID = 5000,
+	RACE_LEAST_ROWS = 2000,
+	MOST_WARM = 8
+};
 static const double RACE_SHARE = 1.0 / 3;
 
 typedef struct choice {
@@ -34,10 +40,7 @@ typedef struct choice {
 
 /* ---- rows ---- */
 
-static ptrdiff_t rows_held(ptrdiff_t n)
-{
-	return smaller(MOST_VALID, larger(LEAST_VALID, n / 10));
-}
+static ptrdiff_t rows_held(ptrdiff_t n) { return smaller(MOST_VALID, larger(LEAST_VALID, n / 10)); }
 
 /*  Copies the rows with this flag: inputs [n,D], targets [n,T]. */
 static double *choose_rows(
@@ -98,9 +101,10 @@ static void variant_store(options *o, int id, const char *text)
 static double score_flops(const odvgp_config *c, int fit_q, ptrdiff_t rows)
 {
 	double R = (double)(c->layer[0].M + c->layer[0].M_gamma), P = (double)c->layer[0].P,
-		   D = (double)c->layer[0].D;
-	return (fit_q ? fit_q_flops(c) : 0) + 4 * P * R * R * R +
-		   (double)rows * R * (2 * P * R + 50 + 13 * D);
+		   D = (double)c->layer[0].D, predictor = 4 * P * R * R * R;
+	if (c->objective == ODVGP_OBJECTIVE_EXACT) predictor = R * R * R;
+	else if (fit_q) predictor += fit_q_flops(c);
+	return predictor + (double)rows * R * (2 * P * R + 50 + 13 * D);
 }
 
 static void candidate_name(choice *c, int k)
@@ -108,7 +112,8 @@ static void candidate_name(choice *c, int k)
 	const odvgp_config *g = &c->list[k].config;
 	const options *o = &c->o[k], *first = &c->o[0];
 	bytes b = {NULL, 0, 0};
-	bytes_print(&b, "%s %td", basis_of(o)->name, g->layer[0].M);
+	bytes_print(&b, "%s", basis_of(o)->name);
+	if (!is_exact(basis_of(o))) bytes_print(&b, " %td", g->layer[0].M);
 	if (g->layer[0].M_gamma) bytes_print(&b, "+%td", g->layer[0].M_gamma);
 	if (k && strcmp(o->value[OPT_KERNEL], first->value[OPT_KERNEL]) != 0)
 		bytes_print(&b, " %s", o->value[OPT_KERNEL]);
@@ -161,7 +166,9 @@ static void candidate_make(choice *c, int k, double flops, int follows)
 		odvgp_config g = model_config(o, &c->fit, c->w, c->isa, &unused);
 		double start = init_flops(&g) + (o->value[OPT_WARM] ? warm_flops(o, &g) : 0),
 			   most = g.optim.kind == ODVGP_OPTIMIZER_LBFGS ? 200 : 5000,
-			   least = g.optim.kind == ODVGP_OPTIMIZER_LBFGS ? 20 : LEAST_STEPS,
+			   least = g.objective == ODVGP_OBJECTIVE_EXACT ? 8
+					   : g.optim.kind == ODVGP_OPTIMIZER_LBFGS ? 20
+															   : LEAST_STEPS,
 			   steps = fmin(most, fmax(least, (flops - start) / step_flops(&g)));
 		plan_steps(o, steps >= 100 ? floor(steps / 100) * 100 : floor(steps));
 	}
@@ -174,8 +181,10 @@ static void candidate_make(choice *c, int k, double flops, int follows)
 	e->from = follows && gaussian ? 0 : -1;
 	e->steps = iters_of(o, c->fit.train.n);
 	e->step_flops = step_flops(&e->config);
-	e->start_flops = init_flops(&e->config) + (e->from < 0 ? warm_flops(o, &e->config)
-															 : fit_q_flops(&e->config));
+	e->start_flops = init_flops(&e->config);
+	if (e->from < 0) e->start_flops += warm_flops(o, &e->config);
+	else if (e->config.objective == ODVGP_OBJECTIVE_ELBO)
+		e->start_flops += fit_q_flops(&e->config);
 	e->score_flops = score_flops(&e->config, e->fit_q, c->held.n);
 	candidate_name(c, k);
 }
@@ -191,7 +200,7 @@ static void candidate_add(choice *c, const variant *v, int tries)
 			  beta = smaller(v->beta, share_of(distinct, 3)),
 			  gamma = smaller(v->gamma, larger(0, distinct - beta));
 	option_store(o, OPT_BASIS, copy_text(v->basis));
-	plan_number(o, OPT_BETA, beta);
+	if (v->beta) plan_number(o, OPT_BETA, beta);
 	if (v->gamma) plan_number(o, OPT_GAMMA, gamma);
 	variant_store(o, OPT_KERNEL, v->kernel);
 	variant_store(o, OPT_WARM, v->warm);
@@ -201,18 +210,22 @@ static void candidate_add(choice *c, const variant *v, int tries)
 	c->r.count++;
 }
 
-/*  With few rows SGPR has many points, and another kernel may gain more than another member. */
+/*  With few rows exact regression is affordable, and SGPR has many points: another kernel may gain
+    more than another member. */
 static void candidates_regression(choice *c, int tries)
 {
 	const char *warm = c->o[0].value[OPT_WARM], *basis = c->o[0].value[OPT_BASIS];
 	ptrdiff_t beta = c->list[0].config.layer[0].M, gamma = c->list[0].config.layer[0].M_gamma;
-	int few = c->fit.train.n + c->held.n <= SGPR_ROWS, same = strcmp(basis, "solve") == 0;
+	ptrdiff_t n = c->fit.train.n + c->held.n;
+	int few = n <= SGPR_ROWS, same = strcmp(basis, "solve") == 0;
 	const variant solve = {"solve", NULL, warm, NULL, NULL, 300, 300, 1},
 				  orth = {"orth", NULL, warm, NULL, NULL, 300, 700, 1},
+				  exact = {"exact", NULL, "off", NULL, NULL, 0, 0, 1},
 				  rough = {basis, "matern32(ard)", warm, NULL, NULL, beta, gamma, 1},
 				  smooth = {basis, "rbf(ard)", warm, NULL, NULL, beta, gamma, 1};
 	const variant *kernels[] = {&rough, &smooth}, *members[] = {same ? &orth : &solve, &orth};
 	int others = same ? 1 : 2;
+	if (n <= EXACT_ROWS) candidate_add(c, &exact, tries);
 	for (int k = 0; few && k < 2; k++) candidate_add(c, kernels[k], tries);
 	for (int k = 0; k < others; k++) candidate_add(c, members[k], tries);
 	for (int k = 0; !few && k < 2; k++) candidate_add(c, kernels[k], tries);
@@ -225,8 +238,8 @@ static void candidates_classes(choice *c, int tries)
 	const char *basis = c->o[0].value[OPT_BASIS], *steps = "0.5-0.05", *up = "20:1e-3";
 	const variant high = {basis, "matern52(ard, variance=50)", "off", steps, up, g->layer[0].M,
 						  g->layer[0].M_gamma, 0},
-				  higher = {basis, "matern52(ard, variance=200)", "off", steps, up,
-						  g->layer[0].M, g->layer[0].M_gamma, 0},
+				  higher = {basis, "matern52(ard, variance=200)", "off", steps, up, g->layer[0].M,
+						  g->layer[0].M_gamma, 0},
 				  quick = {basis, NULL, c->o[0].value[OPT_WARM], steps, up, g->layer[0].M,
 						  g->layer[0].M_gamma, 0};
 	candidate_add(c, &high, tries);
@@ -372,6 +385,8 @@ static void choice_print(const choice *c, const options *o)
 			usual = ids[i] == OPT_KERNEL && !strcmp(value, option_list[OPT_KERNEL].preset);
 		if (!value || usual || (natural && !natgrad_of(o, basis_of(o)))) continue;
 		if (ids[i] == OPT_GAMMA && !basis_of(o)->gamma) continue;
+		/* It begins without a warm start then, and ends when it converges. */
+		if (is_exact(basis_of(o)) && (ids[i] == OPT_ITERS || ids[i] == OPT_BETA)) continue;
 		if (strpbrk(value, " ()*")) quote = "\"";
 		fprintf(stderr, " --%s %s%s%s", option_list[ids[i]].name, quote, value, quote);
 	}

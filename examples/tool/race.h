@@ -112,10 +112,7 @@ static double race_room(const race *r, int count)
 }
 
 /*  Operations of a round for each of `left` entries, one of which may win and then has added none. */
-static double race_each(double room, int rounds, int left)
-{
-	return room / (rounds * (left - 1));
-}
+static double race_each(double room, int rounds, int left) { return room / (rounds * (left - 1)); }
 
 /*  How many entries can race: each has room for a step in each round. */
 static int race_fit(const race *r)
@@ -153,8 +150,7 @@ static int race_is_hyper(const char *name)
 }
 
 /*  Copies slots of the same name and length, all or only hyperparameters. */
-static odvgp_status race_copy(
-		odvgp_model *to, const odvgp_model *from, int all, odvgp_info *info)
+static odvgp_status race_copy(odvgp_model *to, const odvgp_model *from, int all, odvgp_info *info)
 {
 	ptrdiff_t most = 1;
 	odvgp_status s = ODVGP_OK;
@@ -200,8 +196,7 @@ static odvgp_status race_warm(const race *r, race_entry *e)
 		if (!size) return e->info.status;
 		void *scratch = malloc(size);
 		if (!scratch) return race_no_memory(&e->info);
-		s = odvgp_warm_start(
-				e->model, r->X, r->Y, &e->warm[k], r->watch, scratch, size, &e->info);
+		s = odvgp_warm_start(e->model, r->X, r->Y, &e->warm[k], r->watch, scratch, size, &e->info);
 		free(scratch);
 	}
 	return s;
@@ -216,8 +211,7 @@ static odvgp_status race_start(const race *r, race_entry *e)
 	e->block = malloc(e->block_bytes);
 	e->logp = (odvgp_real *)malloc((size_t)r->valid * sizeof *e->logp);
 	if (!e->block || !e->logp) return race_no_memory(&e->info);
-	odvgp_status s =
-			odvgp_model_init(&e->model, &e->config, e->block, e->block_bytes, &e->info);
+	odvgp_status s = odvgp_model_init(&e->model, &e->config, e->block, e->block_bytes, &e->info);
 	if (!s) s = odvgp_init_data(e->model, r->X, r->Y, r->watch, &e->info);
 	return s ? s : race_warm(r, e);
 }
@@ -290,7 +284,8 @@ static odvgp_status race_score(const race *r, race_entry *e)
 }
 
 /*  The mean difference of the rows' log densities, a - b, and its standard error. */
-static double race_difference(const race *r, const race_entry *a, const race_entry *b, double *error)
+static double race_difference(
+		const race *r, const race_entry *a, const race_entry *b, double *error)
 {
 	double mean = 0, squares = 0, n = (double)r->valid;
 	for (ptrdiff_t i = 0; i < r->valid; i++) mean += ((double)a->logp[i] - (double)b->logp[i]) / n;
