@@ -106,6 +106,18 @@ static const char train_help[] =
 		"--outputs independent and bases without q; and with --beta, --gamma, --batch or --iters\n"
 		"warm starts take at most a quarter of the training's counted operations: fewer rows,\n"
 		"points and iterations, or where that has no room for ten iterations of L-BFGS none.\n"
+		"--auto-tries N, from 2,000 rows on, lets up to N candidates of --basis auto race: the "
+		"one\n"
+		"above, other members, kernels or sizes, and for classes starts with a larger variance\n"
+		"and quicker natural steps. A tenth of the training rows, 200 to 5,000 drawn by --seed,\n"
+		"are held out; each candidate does a part of its training, and the better half by mean\n"
+		"log density of these rows goes on until one is left. Of the last two the costlier one\n"
+		"must be better by more than a standard error. What the race adds is at most a third of\n"
+		"all counted operations. A model of all rows then takes the winner's parameters and does\n"
+		"the rest of its steps, L-BFGS a tenth more. The table of what was tried is printed and\n"
+		"kept in the model (odvgp info); its log-likelihoods are those before the rows came back.\n"
+		"There is no race with --minutes, --beta, --freeze, --resume, several targets, or other\n"
+		"likelihoods than gaussian and those of classes.\n"
 		"--minutes is kept within 5 % and two seconds; sizes that leave it no room for five steps\n"
 		"are refused with those that do. The bound on all rows is left out where it would take\n"
 		"more than a tenth of the time.\n"
@@ -431,6 +443,8 @@ static void print_info_json(const model_file *f, const odvgp_model *model)
 	json_learned(&b, model, &f->s, &events);
 	json_likelihood(&b, &f->s);
 	if (weights_text(&f->s)) json_text(&b, "class_weights", weights_text(&f->s));
+	if (settings_find(f->s.settings, "tried"))
+		json_text(&b, "tried", settings_find(f->s.settings, "tried"));
 	json_fields(&b, "inputs", f->s.inputs, f->s.input_count);
 	json_fields(&b, "targets", f->s.targets, f->s.target_count);
 	json_count(&b, "parameters", odvgp_param_count(model));

@@ -109,6 +109,30 @@ TEST(going_on_gives_the_bits_of_never_having_stopped)
 	free(once);
 }
 
+/*  Of each entry, with a score in between: Adam with natural steps, gamma, L-BFGS. */
+TEST(a_pause_and_a_score_change_no_bit)
+{
+	world *w = NEW(world, 1), *once = NEW(world, 1);
+	world_make(w);
+	world_make(once);
+	for (int k = 0; k < 3; k++) {
+		race_entry *a = &w->list[k], *b = &once->list[k];
+		CHECK_STATUS(race_start(&w->r, a), ODVGP_OK);
+		CHECK_STATUS(race_start(&once->r, b), ODVGP_OK);
+		CHECK_STATUS(race_train(&w->r, a, 3 * a->step_flops), ODVGP_OK);
+		CHECK_STATUS(race_score(&w->r, a), ODVGP_OK);
+		CHECK_STATUS(race_train(&w->r, a, 5 * a->step_flops), ODVGP_OK);
+		CHECK_STATUS(race_train(&once->r, b, 8 * b->step_flops), ODVGP_OK);
+		CHECK_INT(a->done, 8);
+		CHECK_INT(b->done, 8);
+		CHECK(same_slots(a->model, b->model));
+	}
+	race_free(&w->r);
+	race_free(&once->r);
+	free(w);
+	free(once);
+}
+
 TEST(it_adds_no_more_than_its_share)
 {
 	for (int k = 0; k < 8; k++) {
@@ -268,6 +292,7 @@ int main(int argc, char **argv)
 {
 	test_begin(argc, argv);
 	RUN(going_on_gives_the_bits_of_never_having_stopped);
+	RUN(a_pause_and_a_score_change_no_bit);
 	RUN(it_adds_no_more_than_its_share);
 	RUN(entries_without_room_are_left_out);
 	RUN(the_costlier_entry_has_to_be_clearly_better);

@@ -42,14 +42,14 @@ typedef struct choice {
 
 static ptrdiff_t rows_held(ptrdiff_t n) { return smaller(MOST_VALID, larger(LEAST_VALID, n / 10)); }
 
-/*  Copies the rows with this flag: inputs [n,D], targets [n,T]. */
+/*  Copies the `count` rows with this flag of a table with so many columns. */
 static double *choose_rows(
-		const double *from, ptrdiff_t n, ptrdiff_t columns, const char *held, int flag)
+		const double *from, ptrdiff_t columns, const char *held, int flag, ptrdiff_t count)
 {
-	double *to = take_doubles(n, columns), *next = to;
-	for (ptrdiff_t i = 0; i < n; i++) {
-		if (held[i] != flag) continue;
-		memcpy(next, from + i * columns, (size_t)columns * sizeof *to);
+	double *to = take_doubles(count, columns), *end = to + count * columns;
+	for (double *next = to; next < end; held++, from += columns) {
+		if (*held != flag) continue;
+		memcpy(next, from, (size_t)columns * sizeof *to);
 		next += columns;
 	}
 	return to;
@@ -58,17 +58,17 @@ static double *choose_rows(
 static void hold_rows(choice *c, const options *o, const dataset *d)
 {
 	uint64_t seed = (uint64_t)option_integer(o, OPT_SEED, 0, LLONG_MAX) ^ 0x72616365u;
-	ptrdiff_t n = d->train.n, count = rows_held(n), T = y_columns(d);
+	ptrdiff_t n = d->train.n, count = rows_held(n), rest = n - count, T = y_columns(d);
 	char *held = take((size_t)n, 1);
 	for (ptrdiff_t i = 0; i < n; i++) held[i] = permute(seed, n, i) < count;
 	c->fit = *d;
-	c->fit.train.n = n - count;
-	c->fit.train.X = choose_rows(d->train.X, n, d->s.D, held, 0);
-	c->fit.Y = choose_rows(d->Y, n, T, held, 0);
+	c->fit.train.n = rest;
+	c->fit.train.X = choose_rows(d->train.X, d->s.D, held, 0, rest);
+	c->fit.Y = choose_rows(d->Y, T, held, 0, rest);
 	c->fit.train.Y = c->fit.Y;
 	c->held.n = count;
-	c->held.X = choose_rows(d->train.X, n, d->s.D, held, 1);
-	c->held_Y = choose_rows(d->Y, n, T, held, 1);
+	c->held.X = choose_rows(d->train.X, d->s.D, held, 1, count);
+	c->held_Y = choose_rows(d->Y, T, held, 1, count);
 	free(held);
 }
 
@@ -120,7 +120,7 @@ static void candidate_name(choice *c, int k)
 	if (k && o->value[OPT_NATGRAD_WARMUP] &&
 			!same_value(o->value[OPT_NATGRAD_STEP], first->value[OPT_NATGRAD_STEP]))
 		bytes_print(&b, " natgrad %s", o->value[OPT_NATGRAD_STEP]);
-	if (k && strcmp(o->value[OPT_WARM], first->value[OPT_WARM]) != 0 &&
+	if (k && c->list[k].from < 0 && strcmp(first->value[OPT_WARM], "off") != 0 &&
 			strcmp(o->value[OPT_WARM], "off") == 0)
 		bytes_print(&b, " cold");
 	snprintf(c->name[k], sizeof c->name[k], "%s", b.at);
@@ -166,7 +166,7 @@ static void candidate_make(choice *c, int k, double flops, int follows)
 		odvgp_config g = model_config(o, &c->fit, c->w, c->isa, &unused);
 		double start = init_flops(&g) + (o->value[OPT_WARM] ? warm_flops(o, &g) : 0),
 			   most = g.optim.kind == ODVGP_OPTIMIZER_LBFGS ? 200 : 5000,
-			   least = g.objective == ODVGP_OBJECTIVE_EXACT ? 8
+			   least = g.objective == ODVGP_OBJECTIVE_EXACT    ? 8
 					   : g.optim.kind == ODVGP_OPTIMIZER_LBFGS ? 20
 															   : LEAST_STEPS,
 			   steps = fmin(most, fmax(least, (flops - start) / step_flops(&g)));
@@ -183,8 +183,7 @@ static void candidate_make(choice *c, int k, double flops, int follows)
 	e->step_flops = step_flops(&e->config);
 	e->start_flops = init_flops(&e->config);
 	if (e->from < 0) e->start_flops += warm_flops(o, &e->config);
-	else if (e->config.objective == ODVGP_OBJECTIVE_ELBO)
-		e->start_flops += fit_q_flops(&e->config);
+	else if (e->config.objective == ODVGP_OBJECTIVE_ELBO) e->start_flops += fit_q_flops(&e->config);
 	e->score_flops = score_flops(&e->config, e->fit_q, c->held.n);
 	candidate_name(c, k);
 }
@@ -257,6 +256,16 @@ static void choice_tell(void *user, const race *r, int entry, race_phase phase)
 	watch_begin(c->w->watch, "race: %s %s", r->list[entry].name, words[phase]);
 }
 
+/*  Says about how long race and training take, as plan_print does. */
+static void choice_announce(const choice *c)
+{
+	double flops = race_total(&c->r, &c->list[0]) / (1 - c->r.share),
+		   seconds = 0.5 + 1.2 * flops / fmax(1, measured_rate(c->w, 1));
+	if (!c->quiet)
+		fprintf(stderr, "auto: a race of %d candidates; with its winner's training about %.*f s\n",
+				c->r.count, seconds < 9.95, seconds);
+}
+
 /*  A line for each candidate. */
 static void choice_table(choice *c)
 {
@@ -326,6 +335,7 @@ static void choice_make(choice *c, options *o, const dataset *d)
 	c->r.count = 1;
 	if (has_classes(d->s.likelihood)) candidates_classes(c, tries);
 	else candidates_regression(c, tries);
+	choice_announce(c);
 	odvgp_watch watch = library_watch(c->w->watch);
 	c->r.watch = &watch;
 	c->r.tell = choice_tell;
