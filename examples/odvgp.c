@@ -332,11 +332,11 @@ static int run_train(options *o)
 	print_start(&t, &d, &notes);
 	if (resume) print_step_sizes(&t);
 	if (!resume) {
-		int raced = ready && choice_continue(race, model, &t);
+		int raced = ready && choice_continue(race, model, &t, o);
 		if (ready && !raced) plan_minutes(&p, o, &d, model, &w, begin);
 		p.whole &= warm_settle(o, model, &w, sizes_given(o), now() - begin);
 		warm_note(o, p.whole);
-		if (raced) choice_print(race, o);
+		if (raced) choice_print(race);
 		else plan_print(&p, o, &d, &w);
 		if (!p.made) warm_announce(o, model, &w);
 		allow_warm_starts(&t);

@@ -367,8 +367,9 @@ static void choice_end(choice *c)
 
 /*  Gives the model of all rows what the winner has learned, and the training the rest of its steps.
     Returns 0 if there was no race, so that it starts as any other. */
-static int choice_continue(const choice *c, odvgp_model *model, training *t)
+static int choice_continue(const choice *c, odvgp_model *model, training *t, options *o)
 {
+	char text[24];
 	odvgp_info info = no_info;
 	if (!c || !c->list[c->r.winner].model) return 0;
 	const race_entry *e = &c->list[c->r.winner];
@@ -378,13 +379,17 @@ static int choice_continue(const choice *c, odvgp_model *model, training *t)
 	/* L-BFGS has to learn the curvature once more. */
 	if (e->config.optim.kind == ODVGP_OPTIMIZER_LBFGS && t->iters) t->iters += e->steps / 10;
 	t->evaluate_every = larger(1, t->iters / 50);
-	t->warm_starts = warm_count(t->o);
+	t->warm_starts = warm_count(o);
+	/* For --resume. */
+	snprintf(text, sizeof text, "%td", t->iters);
+	option_store(o, OPT_ITERS, copy_text(text));
 	return 1;
 }
 
 /*  Says what was chosen, as options that train it without a race. */
-static void choice_print(const choice *c, const options *o)
+static void choice_print(const choice *c)
 {
+	const options *o = &c->o[c->r.winner];
 	const int ids[] = {OPT_BASIS, OPT_BETA, OPT_GAMMA, OPT_KERNEL, OPT_ITERS, OPT_WARM,
 			OPT_NATGRAD_STEP, OPT_NATGRAD_WARMUP};
 	if (c->quiet) return;

@@ -9,8 +9,8 @@
     of the rows' differences.
 
     What the race adds to the winner's training - starts and steps of the others, scores - is at most
-    race.share of all operations, both together. Entries for which that leaves no step are left out,
-    the last first. Operations are the caller's counts and never seconds: the choice depends on data,
+    race.share of all operations, both together. An entry that leaves no
+    step to itself or one before it does not race. Operations are the caller's counts and never seconds: the choice depends on data,
     build and instruction set only.
 
     race_continue gives the winner's parameters to a model of more rows, for the rest of its steps. */
@@ -95,13 +95,13 @@ static int race_rounds(int count)
 	return rounds;
 }
 
-/*  Operations for steps that the first `count` entries may add, whichever of them wins; not above 0:
-    they are too many. */
-static double race_room(const race *r, int count)
+/*  Operations for steps that these entries may add, whichever of them wins; not above 0: they are too
+    many. */
+static double race_room(const race *r, const int *order, int count)
 {
 	double least = HUGE_VAL, own = HUGE_VAL, fixed = 0, score = 0;
-	for (int i = 0; i < count; i++) {
-		const race_entry *e = &r->list[i];
+	for (int k = 0; k < count; k++) {
+		const race_entry *e = &r->list[order[k]];
 		least = fmin(least, race_total(r, e));
 		own = fmin(own, race_start_flops(r, e));
 		fixed += e->start_flops;
@@ -114,17 +114,27 @@ static double race_room(const race *r, int count)
 /*  Operations of a round for each of `left` entries, one of which may win and then has added none. */
 static double race_each(double room, int rounds, int left) { return room / (rounds * (left - 1)); }
 
-/*  How many entries can race: each has room for a step in each round. */
-static int race_fit(const race *r)
+/*  Have these entries room for a step in each round? */
+static int race_fits(const race *r, const int *order, int count)
 {
-	for (int count = r->count; count > 1; count--) {
-		double room = race_room(r, count);
-		int rounds = race_rounds(count), fits = 1;
-		for (int i = 0; i < count; i++)
-			fits &= race_each(room, rounds, count) >= r->list[i].step_flops;
-		if (fits) return count;
+	double each = race_each(race_room(r, order, count), race_rounds(count), count);
+	int fits = 1;
+	for (int k = 0; k < count; k++) fits &= each >= r->list[order[k]].step_flops;
+	return fits;
+}
+
+/*  Which entries race: one after another that have room beside those before. Returns their number. */
+static int race_choose(const race *r, int *order)
+{
+	int count = 0, there;
+	for (int i = 0; i < r->count; i++) {
+		const race_entry *e = &r->list[i];
+		there = e->from < 0;
+		for (int k = 0; k < count; k++) there |= order[k] == e->from;
+		order[count] = i;
+		if (there && (!count || race_fits(r, order, count + 1))) count++;
 	}
-	return 1;
+	return count;
 }
 
 /* ---- entries ---- */
@@ -397,14 +407,13 @@ static odvgp_status race_run(race *r)
 	}
 	if (r->count < 1 || r->count > MOST || r->valid < 2 || !(r->share > 0 && r->share < 1))
 		return ODVGP_E_ARG;
-	left = race_fit(r);
+	left = race_choose(r, order);
 	r->rounds = race_rounds(left);
 	if (left < 2) return ODVGP_OK;
-	double room = race_room(r, left);
-	for (int i = 0; i < left; i++) {
-		race_entry *e = &r->list[i];
-		order[i] = i;
-		race_tell(r, i, RACE_START);
+	double room = race_room(r, order, left);
+	for (int k = 0; k < left; k++) {
+		race_entry *e = &r->list[order[k]];
+		race_tell(r, order[k], RACE_START);
 		int lost = e->from >= 0 && r->list[e->from].info.status;
 		s = lost ? r->list[e->from].info.status : race_start(r, e);
 		if (race_ends(s)) return s;
