@@ -19,6 +19,8 @@ enum {
 	MOST_WARM = 8
 };
 static const double RACE_SHARE = 1.0 / 3;
+/*  Of the model of an exact candidate; a score and an evaluation take a copy of it. */
+static const double MOST_EXACT_BYTES = 3e9;
 
 typedef struct choice {
 	/* Its options before plan.h, and of each candidate. */
@@ -206,7 +208,10 @@ static void candidate_add(choice *c, const variant *v, int tries)
 	variant_store(o, OPT_NATGRAD_STEP, v->natgrad_step);
 	variant_store(o, OPT_NATGRAD_WARMUP, v->natgrad_warmup);
 	candidate_make(c, k, race_total(&c->r, &c->list[0]), v->follows);
-	c->r.count++;
+	int large = is_exact(basis_of(o)) &&
+				(double)odvgp_model_size(&c->list[k].config, NULL) > MOST_EXACT_BYTES;
+	if (large) options_free(o);
+	else c->r.count++;
 }
 
 /*  With few rows exact regression is affordable, and SGPR has many points: another kernel may gain
@@ -367,14 +372,15 @@ static void choice_end(choice *c)
 
 /*  Gives the model of all rows what the winner has learned, and the training the rest of its steps.
     Returns 0 if there was no race, so that it starts as any other. */
-static int choice_continue(const choice *c, odvgp_model *model, training *t, options *o)
+static int choice_continue(choice *c, odvgp_model *model, training *t, options *o)
 {
 	char text[24];
 	odvgp_info info = no_info;
 	if (!c || !c->list[c->r.winner].model) return 0;
-	const race_entry *e = &c->list[c->r.winner];
+	race_entry *e = &c->list[c->r.winner];
 	odvgp_status s = race_continue(e, model, &info);
 	if (s) die_of(s, &info, "race");
+	race_leave(e);
 	t->iters = e->steps - e->done;
 	/* L-BFGS has to learn the curvature once more. */
 	if (e->config.optim.kind == ODVGP_OPTIMIZER_LBFGS && t->iters) t->iters += e->steps / 10;

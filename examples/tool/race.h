@@ -9,9 +9,9 @@
     of the rows' differences.
 
     What the race adds to the winner's training - starts and steps of the others, scores - is at most
-    race.share of all operations, both together. An entry that leaves no
-    step to itself or one before it does not race. Operations are the caller's counts and never seconds: the choice depends on data,
-    build and instruction set only.
+    race.share of all operations, both together. An entry that leaves no step to itself or to one
+    before it does not race. Operations are the caller's counts and never seconds: the choice depends
+    on data, build and instruction set only.
 
     race_continue gives the winner's parameters to a model of more rows, for the rest of its steps. */
 #ifndef TOOL_RACE_H
