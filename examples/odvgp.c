@@ -114,7 +114,7 @@ static const char train_help[] =
 		"left. Of the last two the costlier one must be better by more than a standard error. The\n"
 		"race adds at most a third of all counted operations. A model of all rows then takes the\n"
 		"winner's parameters and does the rest of its steps, with L-BFGS a tenth more. What was\n"
-		"tried is printed and kept in the model (odvgp info), with the log-likelihoods from before\n"
+		"tried is printed and kept in the model (odvgp info), with log-likelihoods from before\n"
 		"the rows came back. There is no race with --minutes, --beta, --freeze, --resume, several\n"
 		"targets, or other likelihoods than gaussian and those of classes.\n"
 		"--minutes is kept within 5 % and two seconds; sizes that leave it no room for five steps\n"
