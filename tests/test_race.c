@@ -187,7 +187,11 @@ TEST(the_costlier_entry_has_to_be_clearly_better)
 	CHECK_NEAR(race_difference(&r, &list[0], &list[1], &error), 0.5, 1e-6);
 	CHECK_NEAR(error, sqrt(1.0 / 12), 1e-6);
 	CHECK(race_wins(&r, &list[0], &list[1]) && !race_wins(&r, &list[1], &list[0]));
+	CHECK(race_is_costlier(&r, &list[1], &list[0]) && !race_is_costlier(&r, &list[0], &list[1]));
+	list[0].step_flops = 2.1; /* about the same: the second one stands behind */
+	CHECK(race_is_costlier(&r, &list[1], &list[0]) && !race_is_costlier(&r, &list[0], &list[1]));
 	list[0].step_flops = 3; /* 0.5 is above one standard error */
+	CHECK(race_is_costlier(&r, &list[0], &list[1]) && !race_is_costlier(&r, &list[1], &list[0]));
 	CHECK(race_wins(&r, &list[0], &list[1]));
 	a[1] = (odvgp_real)0.4; /* differences 0 -0.6 0 1: 0.1 +- 0.33 */
 	CHECK(!race_wins(&r, &list[0], &list[1]) && race_wins(&r, &list[1], &list[0]));

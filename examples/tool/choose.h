@@ -198,7 +198,8 @@ static void candidate_add(choice *c, const variant *v, int tries)
 	options *o = &c->o[k];
 	*o = options_copy(&c->before);
 	ptrdiff_t distinct = count_distinct(c->fit.train.X, c->fit.train.n, c->fit.s.D),
-			  beta = smaller(v->beta, share_of(distinct, 3)),
+			  first = c->list[0].config.layer[0].M,
+			  beta = smaller(v->beta, larger(first, share_of(distinct, 3))),
 			  gamma = smaller(v->gamma, larger(0, distinct - beta));
 	option_store(o, OPT_BASIS, copy_text(v->basis));
 	if (v->beta) plan_number(o, OPT_BETA, beta);
@@ -383,7 +384,7 @@ static int choice_continue(choice *c, odvgp_model *model, training *t, options *
 	race_leave(e);
 	t->iters = e->steps - e->done;
 	/* L-BFGS has to learn the curvature once more. */
-	if (e->config.optim.kind == ODVGP_OPTIMIZER_LBFGS && t->iters) t->iters += e->steps / 10;
+	if (e->config.optim.kind == ODVGP_OPTIMIZER_LBFGS && t->iters) t->iters += (e->steps + 9) / 10;
 	t->evaluate_every = larger(1, t->iters / 50);
 	t->warm_starts = warm_count(o);
 	/* For --resume. */

@@ -5,8 +5,8 @@
     schedules. In each round those still in the race do the same counted operations more of it, are
     scored by the mean log density of the validation rows, and half of them go on. Going on is
     odvgp_fit on the same model, so it gives the bits of a training that never stopped. Of the last
-    two the cheaper one wins, unless the other is better by more than one standard error of the mean
-    of the rows' differences.
+    two the cheaper one wins - of two that cost about the same, the earlier one - unless the other is
+    better by more than one standard error of the mean of the rows' differences.
 
     What the race adds to the winner's training - starts and steps of the others, scores - is at most
     race.share of all operations, both together. An entry that leaves no step to itself or to one
@@ -307,13 +307,22 @@ static double race_difference(
 	return mean;
 }
 
+/*  Is a's whole training costlier than b's? Of two that cost the same, within a tenth, the one that
+    stands behind the other. */
+static int race_is_costlier(const race *r, const race_entry *a, const race_entry *b)
+{
+	double x = race_total(r, a), y = race_total(r, b);
+	if (x > 1.1 * y || y > 1.1 * x) return x > y;
+	return a > b;
+}
+
 /*  Does a win over b? The costlier one has to be better by more than a standard error. */
 static int race_wins(const race *r, const race_entry *a, const race_entry *b)
 {
 	double error;
 	if (!isfinite(a->mean) || !isfinite(b->mean)) return isfinite(a->mean);
 	double gain = race_difference(r, a, b, &error);
-	return race_total(r, a) > race_total(r, b) ? gain > error : gain >= -error;
+	return race_is_costlier(r, a, b) ? gain > error : gain >= -error;
 }
 
 /* ---- the race ---- */
