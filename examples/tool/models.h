@@ -782,12 +782,10 @@ static void unknown_kernel(const char *kernel, ptrdiff_t place)
 			names.at);
 }
 
-/*  A new model. Checks all its options; model_start follows. */
-static odvgp_model *model_make(options *o, const dataset *d, const workers *w, odvgp_isa isa,
-		model_block *block, bytes *notes)
+/*  The config of a new model. */
+static odvgp_config model_config(
+		options *o, const dataset *d, const workers *w, odvgp_isa isa, bytes *notes)
 {
-	odvgp_info info = no_info;
-	odvgp_model *model;
 	images_kernel_settle(o);
 	kernel_settle(o, d->s.D);
 	odvgp_config c = config_of(o, d);
@@ -804,6 +802,16 @@ static odvgp_model *model_make(options *o, const dataset *d, const workers *w, o
 						   "most; with a larger one the bound may fall\n");
 	c.threads = w->threads;
 	c.isa = isa;
+	return c;
+}
+
+/*  A new model. Checks all its options; model_start follows. */
+static odvgp_model *model_make(options *o, const dataset *d, const workers *w, odvgp_isa isa,
+		model_block *block, bytes *notes)
+{
+	odvgp_info info = no_info;
+	odvgp_model *model;
+	odvgp_config c = model_config(o, d, w, isa, notes);
 	block->size = odvgp_model_size(&c, &info);
 	char with[40];
 	snprintf(with, sizeof with, "--basis %.20s", basis_of(o)->name);

@@ -1,0 +1,432 @@
+/*  choose.h - --basis auto with --auto-tries above 1: candidates for these data, and the race between
+    them (race.h).
+
+    The first candidate is what plan.h says. The others have other members and sizes, the same warm
+    starts, and as many steps as take the same counted operations. A tenth of the training rows, at
+    least LEAST_VALID and at most MOST_VALID, drawn by the seed, are held out and score them. Then a
+    model of all rows gets the winner's parameters and does the rest of its steps. */
+#ifndef TOOL_CHOOSE_H
+#define TOOL_CHOOSE_H
+
+#include "race.h"
+#include "train.h"
+
+enum {
+	MOST_TRIES = 6,
+	LEAST_VALID = 200,
+	MOST_VALID = 5000,
+	RACE_LEAST_ROWS = 2000,
+	MOST_WARM = 8
+};
+static const double RACE_SHARE = 1.0 / 3;
+/*  Of the model of an exact candidate; a score and an evaluation take a copy of it. */
+static const double MOST_EXACT_BYTES = 3e9;
+
+typedef struct choice {
+	/* Its options before plan.h, and of each candidate. */
+	options before, o[MOST_TRIES];
+	race_entry list[MOST_TRIES];
+	char name[MOST_TRIES][100];
+	odvgp_warm warm[MOST_TRIES][MOST_WARM];
+	race r;
+	/* The rows to fit, and those held out; Y as the library takes it. */
+	dataset fit;
+	part held;
+	double *held_Y;
+	const workers *w;
+	odvgp_isa isa;
+	int quiet;
+	/* What was tried, a line each. */
+	bytes table;
+} choice;
+
+/* ---- rows ---- */
+
+static ptrdiff_t rows_held(ptrdiff_t n) { return smaller(MOST_VALID, larger(LEAST_VALID, n / 10)); }
+
+/*  Copies the `count` rows with this flag of a table with so many columns. */
+static double *choose_rows(
+		const double *from, ptrdiff_t columns, const char *held, int flag, ptrdiff_t count)
+{
+	double *to = take_doubles(count, columns), *end = to + count * columns;
+	for (double *next = to; next < end; held++, from += columns) {
+		if (*held != flag) continue;
+		memcpy(next, from, (size_t)columns * sizeof *to);
+		next += columns;
+	}
+	return to;
+}
+
+static void hold_rows(choice *c, const options *o, const dataset *d)
+{
+	uint64_t seed = (uint64_t)option_integer(o, OPT_SEED, 0, LLONG_MAX) ^ 0x72616365u;
+	ptrdiff_t n = d->train.n, count = rows_held(n), rest = n - count, T = y_columns(d);
+	char *held = take((size_t)n, 1);
+	for (ptrdiff_t i = 0; i < n; i++) held[i] = permute(seed, n, i) < count;
+	c->fit = *d;
+	c->fit.train.n = rest;
+	c->fit.train.X = choose_rows(d->train.X, d->s.D, held, 0, rest);
+	c->fit.Y = choose_rows(d->Y, T, held, 0, rest);
+	c->fit.train.Y = c->fit.Y;
+	c->held.n = count;
+	c->held.X = choose_rows(d->train.X, d->s.D, held, 1, count);
+	c->held_Y = choose_rows(d->Y, T, held, 1, count);
+	free(held);
+}
+
+/* ---- candidates ---- */
+
+/*  Options on their own memory. */
+static options options_copy(const options *o)
+{
+	options copy = *o;
+	memset(copy.owned, 0, sizeof copy.owned);
+	for (int i = 0; i < OPTION_COUNT; i++)
+		if (o->owned[i]) copy.value[i] = copy.owned[i] = copy_text(o->owned[i]);
+	return copy;
+}
+
+/*  What a candidate has besides the plan's. NULL, 0: the plan's. */
+typedef struct variant {
+	const char *basis, *kernel, *warm, *natgrad_step, *natgrad_warmup;
+	ptrdiff_t beta, gamma;
+	/* 1: begins with the first candidate's hyperparameters, whose slots have the same names. */
+	int follows;
+} variant;
+
+static void variant_store(options *o, int id, const char *text)
+{
+	if (text && !o->given[id]) option_store(o, id, copy_text(text));
+}
+
+/*  Of a score: q's optimum, a predictor, predictions. */
+static double score_flops(const odvgp_config *c, int fit_q, ptrdiff_t rows)
+{
+	double R = (double)(c->layer[0].M + c->layer[0].M_gamma), P = (double)c->layer[0].P,
+		   D = (double)c->layer[0].D, predictor = 4 * P * R * R * R;
+	if (c->objective == ODVGP_OBJECTIVE_EXACT) predictor = R * R * R;
+	else if (fit_q) predictor += fit_q_flops(c);
+	return predictor + (double)rows * R * (2 * P * R + 50 + 13 * D);
+}
+
+static void candidate_name(choice *c, int k)
+{
+	const odvgp_config *g = &c->list[k].config;
+	const options *o = &c->o[k], *first = &c->o[0];
+	bytes b = {NULL, 0, 0};
+	bytes_print(&b, "%s", basis_of(o)->name);
+	if (!is_exact(basis_of(o))) bytes_print(&b, " %td", g->layer[0].M);
+	if (g->layer[0].M_gamma) bytes_print(&b, "+%td", g->layer[0].M_gamma);
+	if (k && strcmp(o->value[OPT_KERNEL], first->value[OPT_KERNEL]) != 0)
+		bytes_print(&b, " %s", o->value[OPT_KERNEL]);
+	if (k && o->value[OPT_NATGRAD_WARMUP] &&
+			!same_value(o->value[OPT_NATGRAD_STEP], first->value[OPT_NATGRAD_STEP]))
+		bytes_print(&b, " natgrad %s", o->value[OPT_NATGRAD_STEP]);
+	if (k && c->list[k].from < 0 && strcmp(first->value[OPT_WARM], "off") != 0 &&
+			strcmp(o->value[OPT_WARM], "off") == 0)
+		bytes_print(&b, " cold");
+	snprintf(c->name[k], sizeof c->name[k], "%s", b.at);
+	free(b.at);
+	c->list[k].name = c->name[k];
+}
+
+/*  The default of --warm, for which the library looks at a model. */
+static void candidate_warm(choice *c, int k)
+{
+	race_entry *e = &c->list[k];
+	options *o = &c->o[k];
+	odvgp_model *model;
+	if (!o->value[OPT_WARM]) {
+		size_t size = odvgp_model_size(&e->config, NULL);
+		void *block = take(size, 1);
+		if (!odvgp_model_init(&model, &e->config, block, size, NULL))
+			warm_settle(o, model, c->w, sizes_given(o), 0);
+		else option_store(o, OPT_WARM, copy_text("off"));
+		free(block);
+	}
+	char *list = warm_list(o), *rest = list;
+	odvgp_warm warm;
+	e->warm = c->warm[k];
+	e->warm_count = 0;
+	while (e->warm_count < MOST_WARM && warm_next(&rest, &warm)) {
+		warm.rows = smaller(warm.rows, c->fit.train.n);
+		warm.M = smaller(warm.M, warm.rows);
+		c->warm[k][e->warm_count++] = warm;
+	}
+	free(list);
+}
+
+/*  Makes candidate k of its options, in about `flops` operations (0: as many steps as they say).
+    follows: it takes the first one's warm starts. */
+static void candidate_make(choice *c, int k, double flops, int follows)
+{
+	race_entry *e = &c->list[k];
+	options *o = &c->o[k];
+	bytes unused = {NULL, 0, 0};
+	options_settle(o);
+	if (flops > 0) {
+		odvgp_config g = model_config(o, &c->fit, c->w, c->isa, &unused);
+		double start = init_flops(&g) + (o->value[OPT_WARM] ? warm_flops(o, &g) : 0),
+			   most = g.optim.kind == ODVGP_OPTIMIZER_LBFGS ? 200 : 5000,
+			   least = g.objective == ODVGP_OBJECTIVE_EXACT    ? 8
+					   : g.optim.kind == ODVGP_OPTIMIZER_LBFGS ? 20
+															   : LEAST_STEPS,
+			   steps = fmin(most, fmax(least, (flops - start) / step_flops(&g)));
+		plan_steps(o, steps >= 100 ? floor(steps / 100) * 100 : floor(steps));
+	}
+	likelihood_settle(o, &c->fit);
+	e->config = model_config(o, &c->fit, c->w, c->isa, &unused);
+	free(unused.at);
+	candidate_warm(c, k);
+	int gaussian = c->fit.s.likelihood == ODVGP_LIKELIHOOD_GAUSSIAN;
+	e->fit_q = gaussian;
+	e->from = follows && gaussian ? 0 : -1;
+	e->steps = iters_of(o, c->fit.train.n);
+	e->step_flops = step_flops(&e->config);
+	e->start_flops = init_flops(&e->config);
+	if (e->from < 0) e->start_flops += warm_flops(o, &e->config);
+	else if (e->config.objective == ODVGP_OBJECTIVE_ELBO) e->start_flops += fit_q_flops(&e->config);
+	e->score_flops = score_flops(&e->config, e->fit_q, c->held.n);
+	candidate_name(c, k);
+}
+
+/*  Adds a variant of the options before plan.h that takes as long as the first candidate. */
+static void candidate_add(choice *c, const variant *v, int tries)
+{
+	int k = c->r.count;
+	if (k >= tries || (v->kernel && c->before.given[OPT_KERNEL])) return;
+	options *o = &c->o[k];
+	*o = options_copy(&c->before);
+	ptrdiff_t distinct = count_distinct(c->fit.train.X, c->fit.train.n, c->fit.s.D),
+			  first = c->list[0].config.layer[0].M,
+			  beta = smaller(v->beta, larger(first, share_of(distinct, 3))),
+			  gamma = smaller(v->gamma, larger(0, distinct - beta));
+	option_store(o, OPT_BASIS, copy_text(v->basis));
+	if (v->beta) plan_number(o, OPT_BETA, beta);
+	if (v->gamma) plan_number(o, OPT_GAMMA, gamma);
+	variant_store(o, OPT_KERNEL, v->kernel);
+	variant_store(o, OPT_WARM, v->warm);
+	variant_store(o, OPT_NATGRAD_STEP, v->natgrad_step);
+	variant_store(o, OPT_NATGRAD_WARMUP, v->natgrad_warmup);
+	candidate_make(c, k, race_total(&c->r, &c->list[0]), v->follows);
+	int large = is_exact(basis_of(o)) &&
+				(double)odvgp_model_size(&c->list[k].config, NULL) > MOST_EXACT_BYTES;
+	if (large) options_free(o);
+	else c->r.count++;
+}
+
+/*  With few rows exact regression is affordable, and SGPR has many points: another kernel may gain
+    more than another member. */
+static void candidates_regression(choice *c, int tries)
+{
+	const char *warm = c->o[0].value[OPT_WARM], *basis = c->o[0].value[OPT_BASIS];
+	ptrdiff_t beta = c->list[0].config.layer[0].M, gamma = c->list[0].config.layer[0].M_gamma;
+	ptrdiff_t n = c->fit.train.n + c->held.n;
+	int few = n <= SGPR_ROWS, same = strcmp(basis, "solve") == 0;
+	const variant solve = {"solve", NULL, warm, NULL, NULL, 300, 300, 1},
+				  orth = {"orth", NULL, warm, NULL, NULL, 300, 700, 1},
+				  exact = {"exact", NULL, "off", NULL, NULL, 0, 0, 1},
+				  rough = {basis, "matern32(ard)", warm, NULL, NULL, beta, gamma, 1},
+				  smooth = {basis, "rbf(ard)", warm, NULL, NULL, beta, gamma, 1};
+	const variant *kernels[] = {&rough, &smooth}, *members[] = {same ? &orth : &solve, &orth};
+	int others = same ? 1 : 2;
+	if (n <= EXACT_ROWS) candidate_add(c, &exact, tries);
+	for (int k = 0; few && k < 2; k++) candidate_add(c, kernels[k], tries);
+	for (int k = 0; k < others; k++) candidate_add(c, members[k], tries);
+	for (int k = 0; !few && k < 2; k++) candidate_add(c, kernels[k], tries);
+}
+
+/*  The first one's sizes, from a larger variance of the kernel and with larger natural steps. */
+static void candidates_classes(choice *c, int tries)
+{
+	const odvgp_config *g = &c->list[0].config;
+	const char *basis = c->o[0].value[OPT_BASIS], *steps = "0.5-0.05", *up = "20:1e-3";
+	const variant high = {basis, "matern52(ard, variance=50)", "off", steps, up, g->layer[0].M,
+						  g->layer[0].M_gamma, 0},
+				  higher = {basis, "matern52(ard, variance=200)", "off", steps, up, g->layer[0].M,
+						  g->layer[0].M_gamma, 0},
+				  quick = {basis, NULL, c->o[0].value[OPT_WARM], steps, up, g->layer[0].M,
+						  g->layer[0].M_gamma, 0};
+	candidate_add(c, &high, tries);
+	candidate_add(c, &quick, tries);
+	candidate_add(c, &higher, tries);
+}
+
+/* ---- the race ---- */
+
+static void choice_tell(void *user, const race *r, int entry, race_phase phase)
+{
+	static const char *const words[] = {"starts", "trains", "is scored"};
+	choice *c = user;
+	watch_end(c->w->watch);
+	watch_begin(c->w->watch, "race: %s %s", r->list[entry].name, words[phase]);
+}
+
+/*  Says about how long race and training take, as plan_print does. */
+static void choice_announce(const choice *c)
+{
+	double flops = race_total(&c->r, &c->list[0]) / (1 - c->r.share),
+		   seconds = 0.5 + 1.2 * flops / fmax(1, measured_rate(c->w, 1));
+	if (!c->quiet)
+		fprintf(stderr, "auto: a race of %d candidates; with its winner's training about %.*f s\n",
+				c->r.count, seconds < 9.95, seconds);
+}
+
+/*  A line for each candidate. */
+static void choice_table(choice *c)
+{
+	const race *r = &c->r;
+	bytes *b = &c->table;
+	double total = race_total(r, &r->list[r->winner]) + r->added;
+	bytes_print(b, "race on %td rows held out; it adds %.0f %% to the operations\n", c->held.n,
+			100 * r->added / fmax(1, total - r->added));
+	for (int i = 0; i < r->count; i++) {
+		const race_entry *e = &r->list[i];
+		if (!e->rounds) bytes_print(b, "  %-40s left out: there is no room for it\n", e->name);
+		else if (e->info.status)
+			bytes_print(b, "  %-40s failed: %s\n", e->name, reason_of(e->info.status, &e->info));
+		else
+			bytes_print(b, "  %-40s step %5td of %5td  loglik %9.5f%s\n", e->name, e->done,
+					e->steps, e->mean, i == r->winner ? "  chosen" : "");
+	}
+	if (r->winner && r->error > 0)
+		bytes_print(b, "  better than the first by %.5f +- %.5f a row\n", r->gain, r->error);
+}
+
+/*  The winner's options become those of the training: all of its steps, until choice_continue. */
+static void choice_store(const choice *c, options *o)
+{
+	const options *from = &c->o[c->r.winner];
+	for (int i = 0; i < OPTION_COUNT; i++)
+		if (from->value[i] && (!o->value[i] || strcmp(from->value[i], o->value[i]) != 0))
+			option_store(o, i, copy_text(from->value[i]));
+}
+
+/*  May there be a race for these data and options? */
+static int choice_due(const options *o, const dataset *d, int tries)
+{
+	int gaussian = d->s.likelihood == ODVGP_LIKELIHOOD_GAUSSIAN && d->s.target_count == 1;
+	return tries > 1 && is_auto(o) && !o->value[OPT_MINUTES] && !o->given[OPT_FREEZE] &&
+		   !o->given[OPT_BETA] && d->train.n >= RACE_LEAST_ROWS &&
+		   (gaussian || (has_classes(d->s.likelihood) && !o->given[OPT_KERNEL]));
+}
+
+/*  Before plan_make, which decides options; NULL: there is no race. */
+static choice *choice_begin(const options *o, const dataset *d, const workers *w, odvgp_isa isa)
+{
+	int tries = (int)option_integer(o, OPT_AUTO_TRIES, 1, MOST_TRIES);
+	if (!choice_due(o, d, tries)) return NULL;
+	choice *c = take(1, sizeof *c);
+	c->before = options_copy(o);
+	c->w = w;
+	c->isa = isa;
+	c->quiet = o->given[OPT_QUIET];
+	return c;
+}
+
+/*  After it: races, and stores the winner's options. */
+static void choice_make(choice *c, options *o, const dataset *d)
+{
+	int tries = (int)option_integer(o, OPT_AUTO_TRIES, 1, MOST_TRIES);
+	hold_rows(c, o, d);
+	c->r.list = c->list;
+	c->r.share = RACE_SHARE;
+	c->r.X = c->fit.train.X;
+	c->r.Y = c->fit.Y;
+	c->r.X_valid = c->held.X;
+	c->r.Y_valid = c->held_Y;
+	c->r.valid = c->held.n;
+	c->o[0] = options_copy(o);
+	candidate_make(c, 0, 0, 0);
+	c->r.count = 1;
+	if (has_classes(d->s.likelihood)) candidates_classes(c, tries);
+	else candidates_regression(c, tries);
+	choice_announce(c);
+	odvgp_watch watch = library_watch(c->w->watch);
+	c->r.watch = &watch;
+	c->r.tell = choice_tell;
+	c->r.user = c;
+	watch_begin(c->w->watch, "race");
+	odvgp_status s = race_run(&c->r);
+	watch_end(c->w->watch);
+	c->r.watch = NULL;
+	if (s && s != ODVGP_E_STOPPED) die(FAILED, "race: %s", odvgp_status_text(s));
+	if (s) return;
+	choice_table(c);
+	if (!c->quiet) fputs(c->table.at, stderr);
+	choice_store(c, o);
+}
+
+static void choice_end(choice *c)
+{
+	if (!c) return;
+	race_free(&c->r);
+	for (int i = 0; i < c->r.count; i++) options_free(&c->o[i]);
+	options_free(&c->before);
+	free(c->fit.train.X);
+	free(c->fit.Y);
+	free(c->held.X);
+	free(c->held_Y);
+	free(c->table.at);
+	free(c);
+}
+
+/*  Gives the model of all rows what the winner has learned, and the training the rest of its steps.
+    Returns 0 if there was no race, so that it starts as any other. */
+static int choice_continue(choice *c, odvgp_model *model, training *t, options *o)
+{
+	char text[24];
+	odvgp_info info = no_info;
+	if (!c || !c->list[c->r.winner].model) return 0;
+	race_entry *e = &c->list[c->r.winner];
+	odvgp_status s = race_continue(e, model, &info);
+	if (s) die_of(s, &info, "race");
+	race_leave(e);
+	t->iters = e->steps - e->done;
+	/* L-BFGS has to learn the curvature once more. */
+	if (e->config.optim.kind == ODVGP_OPTIMIZER_LBFGS && t->iters) t->iters += (e->steps + 9) / 10;
+	t->evaluate_every = larger(1, t->iters / 50);
+	t->warm_starts = warm_count(o);
+	/* For --resume. */
+	snprintf(text, sizeof text, "%td", t->iters);
+	option_store(o, OPT_ITERS, copy_text(text));
+	return 1;
+}
+
+/*  Says what was chosen, as options that train it without a race. */
+static void choice_print(const choice *c)
+{
+	const options *o = &c->o[c->r.winner];
+	const int ids[] = {OPT_BASIS, OPT_BETA, OPT_GAMMA, OPT_KERNEL, OPT_ITERS, OPT_WARM,
+			OPT_NATGRAD_STEP, OPT_NATGRAD_WARMUP};
+	if (c->quiet) return;
+	fprintf(stderr, "auto: %td rows: ", c->fit.train.n + c->held.n);
+	for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
+		const char *value = o->value[ids[i]], *quote = "";
+		int natural = ids[i] == OPT_NATGRAD_STEP || ids[i] == OPT_NATGRAD_WARMUP,
+			usual = ids[i] == OPT_KERNEL && !strcmp(value, option_list[OPT_KERNEL].preset);
+		if (!value || usual || (natural && !natgrad_of(o, basis_of(o)))) continue;
+		if (ids[i] == OPT_GAMMA && !basis_of(o)->gamma) continue;
+		/* It begins without a warm start then, and ends when it converges. */
+		if (is_exact(basis_of(o)) && (ids[i] == OPT_ITERS || ids[i] == OPT_BETA)) continue;
+		if (strpbrk(value, " ()*")) quote = "\"";
+		fprintf(stderr, " --%s %s%s%s", option_list[ids[i]].name, quote, value, quote);
+	}
+	fputs("; goes on with all rows\n", stderr);
+}
+
+/*  Keeps what was tried among the settings of the model. */
+static void choice_note(const choice *c, schema *s)
+{
+	if (!c || !c->table.used) return;
+	size_t size = settings_size(s->settings);
+	bytes b = {NULL, 0, 0};
+	bytes_add(&b, s->settings, size - 1);
+	bytes_print(&b, "tried=%s", c->table.at);
+	/* Its zero, and the empty one at the end. */
+	bytes_add(&b, "\0", 2);
+	free(s->settings);
+	s->settings = b.at;
+}
+
+#endif

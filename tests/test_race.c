@@ -1,0 +1,307 @@
+/*  The race of examples/tool/race.h: going on gives the bits of a training that never stopped, it adds
+    no more operations than it may, the costlier entry has to be clearly better, what fails is out,
+    and a model of more rows goes on from the winner's parameters and step sizes. */
+#define ODVGP_IMPLEMENTATION
+#include "odvgp.h"
+#include "test.h"
+
+#include "race.h"
+
+enum { N = 240, VALID = 60, ALL = N + VALID, D = 2, STEPS = 40, ENTRIES = 4 };
+
+typedef struct world {
+	odvgp_real X[ALL * D], Y[ALL];
+	race_entry list[ENTRIES];
+	odvgp_warm warm;
+	race r;
+} world;
+
+/*  y = sin(3 a) + b^2 / 4 and noise: two minibatch members, SGPR by L-BFGS, which takes the first
+    one's hyperparameters, and a kernel that cannot learn it. */
+static void world_make(world *w)
+{
+	static const odvgp_warm warm = {100, 0, 5, 0};
+	memset(w, 0, sizeof *w);
+	test_seed = 3;
+	for (int i = 0; i < ALL; i++) {
+		double a = test_between(-1, 1), b = test_between(-2, 2);
+		w->X[i * D] = (odvgp_real)a;
+		w->X[i * D + 1] = (odvgp_real)b;
+		w->Y[i] = (odvgp_real)(sin(3 * a) + b * b / 4 + 0.05 * test_between(-1, 1));
+	}
+	w->warm = warm;
+	for (int k = 0; k < ENTRIES; k++) {
+		race_entry *e = &w->list[k];
+		odvgp_config c = odvgp_config_defaults(N, D, 1, 12 + 4 * k, k == 1 ? 20 : 0);
+		c.optim.batch = 50;
+		c.optim.lr = odvgp_falling((odvgp_real)0.02, (odvgp_real)0.002, STEPS);
+		c.optim.natgrad_step = odvgp_falling((odvgp_real)0.2, (odvgp_real)0.05, STEPS);
+		if (k == 2) {
+			c.objective = ODVGP_OBJECTIVE_COLLAPSED;
+			c.optim.kind = ODVGP_OPTIMIZER_LBFGS;
+			c.optim.natgrad = 0;
+			c.optim.batch = N;
+		}
+		if (k == 3) c.layer[0].kernel = "constant(1)";
+		e->name = "entry";
+		e->config = c;
+		e->from = k == 2 ? 0 : -1;
+		e->warm = &w->warm;
+		e->warm_count = k == 0;
+		e->fit_q = k == 2;
+		e->steps = STEPS;
+		e->start_flops = 2;
+		e->step_flops = k == 2 ? 2 : 1;
+		e->score_flops = 0.25;
+	}
+	w->r.X = w->X;
+	w->r.Y = w->Y;
+	w->r.X_valid = w->X + N * D;
+	w->r.Y_valid = w->Y + N;
+	w->r.valid = VALID;
+	w->r.list = w->list;
+	w->r.count = ENTRIES;
+	w->r.share = 1.0 / 2;
+}
+
+/*  Are all slots of both models the same, bit for bit? */
+static int same_slots(const odvgp_model *a, const odvgp_model *b)
+{
+	int same = odvgp_slot_count(a) == odvgp_slot_count(b);
+	for (int i = 0; i < odvgp_slot_count(a) && same; i++) {
+		const odvgp_slot *s = odvgp_slot_at(a, i);
+		odvgp_real *x = NEW(odvgp_real, s->count), *y = NEW(odvgp_real, s->count);
+		CHECK_STATUS(odvgp_get(a, s->name, x, s->count, NULL), ODVGP_OK);
+		CHECK_STATUS(odvgp_get(b, s->name, y, s->count, NULL), ODVGP_OK);
+		same = memcmp(x, y, (size_t)s->count * sizeof *x) == 0;
+		free(x);
+		free(y);
+	}
+	return same;
+}
+
+TEST(going_on_gives_the_bits_of_never_having_stopped)
+{
+	world *w = NEW(world, 1), *once = NEW(world, 1);
+	world_make(w);
+	world_make(once);
+	CHECK_STATUS(race_run(&w->r), ODVGP_OK);
+	CHECK_INT(w->r.rounds, 2);
+	CHECK(w->r.winner != 3);
+	CHECK(w->list[w->r.winner].model != NULL && w->list[w->r.winner].rounds == 2);
+	for (int k = 0; k < ENTRIES; k++) {
+		race_entry *e = &once->list[k];
+		e->info.status = ODVGP_OK;
+		CHECK_STATUS(race_start(&once->r, e), ODVGP_OK);
+	}
+	for (int k = 0; k < ENTRIES; k++) {
+		race_entry *e = &once->list[k], *raced = &w->list[k];
+		CHECK(raced->rounds >= 1 && raced->done >= 1);
+		CHECK_STATUS(odvgp_fit(e->model, w->X, w->Y, raced->done, NULL, NULL), ODVGP_OK);
+		CHECK_STATUS(race_score(&once->r, e), ODVGP_OK);
+		CHECK(memcmp(e->logp, raced->logp, VALID * sizeof *e->logp) == 0);
+		if (k == w->r.winner) CHECK(same_slots(e->model, raced->model));
+		else CHECK(raced->model == NULL);
+	}
+	race_free(&w->r);
+	race_free(&once->r);
+	free(w);
+	free(once);
+}
+
+/*  Of each entry, with a score in between: Adam with natural steps, gamma, L-BFGS. */
+TEST(a_pause_and_a_score_change_no_bit)
+{
+	world *w = NEW(world, 1), *once = NEW(world, 1);
+	world_make(w);
+	world_make(once);
+	for (int k = 0; k < 3; k++) {
+		race_entry *a = &w->list[k], *b = &once->list[k];
+		CHECK_STATUS(race_start(&w->r, a), ODVGP_OK);
+		CHECK_STATUS(race_start(&once->r, b), ODVGP_OK);
+		CHECK_STATUS(race_train(&w->r, a, 3 * a->step_flops), ODVGP_OK);
+		CHECK_STATUS(race_score(&w->r, a), ODVGP_OK);
+		CHECK_STATUS(race_train(&w->r, a, 5 * a->step_flops), ODVGP_OK);
+		CHECK_STATUS(race_train(&once->r, b, 8 * b->step_flops), ODVGP_OK);
+		CHECK_INT(a->done, 8);
+		CHECK_INT(b->done, 8);
+		CHECK(same_slots(a->model, b->model));
+	}
+	race_free(&w->r);
+	race_free(&once->r);
+	free(w);
+	free(once);
+}
+
+TEST(it_adds_no_more_than_its_share)
+{
+	for (int k = 0; k < 8; k++) {
+		world *w = NEW(world, 1);
+		world_make(w);
+		w->r.share = 0.15 + 0.05 * k;
+		for (int i = 0; i < ENTRIES; i++) w->list[i].step_flops = 1 + 0.3 * ((i * 7 + k) % 5);
+		CHECK_STATUS(race_run(&w->r), ODVGP_OK);
+		double whole = race_total(&w->r, &w->list[w->r.winner]) + w->r.added;
+		CHECK_SAY(w->r.added <= w->r.share * whole * (1 + 1e-12), "%g of %g", w->r.added, whole);
+		race_free(&w->r);
+		free(w);
+	}
+}
+
+TEST(entries_without_room_are_left_out)
+{
+	world *w = NEW(world, 1);
+	world_make(w);
+	w->list[1].step_flops = 1e3;
+	CHECK_STATUS(race_run(&w->r), ODVGP_OK);
+	CHECK_INT(w->list[1].rounds, 0);
+	CHECK(w->list[2].rounds >= 1 && w->list[3].rounds >= 1);
+	race_free(&w->r);
+	world_make(w);
+	w->r.share = 1e-3;
+	CHECK_STATUS(race_run(&w->r), ODVGP_OK);
+	CHECK_INT(w->r.winner, 0);
+	CHECK(w->list[0].model == NULL && !(w->r.added > 0));
+	race_free(&w->r);
+	free(w);
+}
+
+/*  Means and differences by hand. */
+TEST(the_costlier_entry_has_to_be_clearly_better)
+{
+	odvgp_real a[4] = {1, 2, 3, 4}, b[4] = {1, 1, 3, 3}; /* differences 0 1 0 1 */
+	race_entry list[2];
+	race r;
+	double error;
+	memset(list, 0, sizeof list);
+	memset(&r, 0, sizeof r);
+	r.list = list;
+	r.valid = 4;
+	list[0].logp = a;
+	list[1].logp = b;
+	for (int i = 0; i < 2; i++) {
+		list[i].from = -1;
+		list[i].steps = 1;
+		list[i].step_flops = 1 + i;
+	}
+	CHECK_NEAR(race_difference(&r, &list[0], &list[1], &error), 0.5, 1e-6);
+	CHECK_NEAR(error, sqrt(1.0 / 12), 1e-6);
+	CHECK(race_wins(&r, &list[0], &list[1]) && !race_wins(&r, &list[1], &list[0]));
+	CHECK(race_is_costlier(&r, &list[1], &list[0]) && !race_is_costlier(&r, &list[0], &list[1]));
+	list[0].step_flops = 2.1; /* about the same: the second one stands behind */
+	CHECK(race_is_costlier(&r, &list[1], &list[0]) && !race_is_costlier(&r, &list[0], &list[1]));
+	list[0].step_flops = 3; /* 0.5 is above one standard error */
+	CHECK(race_is_costlier(&r, &list[0], &list[1]) && !race_is_costlier(&r, &list[1], &list[0]));
+	CHECK(race_wins(&r, &list[0], &list[1]));
+	a[1] = (odvgp_real)0.4; /* differences 0 -0.6 0 1: 0.1 +- 0.33 */
+	CHECK(!race_wins(&r, &list[0], &list[1]) && race_wins(&r, &list[1], &list[0]));
+	list[1].mean = -HUGE_VAL;
+	CHECK(race_wins(&r, &list[0], &list[1]) && !race_wins(&r, &list[1], &list[0]));
+}
+
+static int stop_at_steps(void *user, const odvgp_progress *p)
+{
+	(void)user;
+	return p->phase == ODVGP_PHASE_STEP;
+}
+
+TEST(what_fails_is_out)
+{
+	world *w = NEW(world, 1);
+	odvgp_watch watch = {stop_at_steps, NULL};
+	world_make(w);
+	w->list[0].config.layer[0].kernel = "no_kernel(1)";
+	CHECK_STATUS(race_run(&w->r), ODVGP_OK);
+	CHECK(w->r.winner == 1 || w->r.winner == 3);
+	CHECK_STATUS(w->list[0].info.status, ODVGP_E_NAME);
+	CHECK_STATUS(w->list[2].info.status, ODVGP_E_NAME); /* it takes the first one's kernel */
+	CHECK(w->list[w->r.winner].model != NULL);
+	race_free(&w->r);
+	world_make(w);
+	for (int i = 0; i < ENTRIES; i++) w->list[i].config.layer[0].kernel = "no_kernel(1)";
+	CHECK_STATUS(race_run(&w->r), ODVGP_OK);
+	CHECK(w->r.winner == 0 && w->list[0].model == NULL);
+	race_free(&w->r);
+	world_make(w);
+	w->r.watch = &watch;
+	CHECK_STATUS(race_run(&w->r), ODVGP_E_STOPPED);
+	race_free(&w->r);
+	world_make(w);
+	w->r.count = 0;
+	CHECK_STATUS(race_run(&w->r), ODVGP_E_ARG);
+	free(w);
+}
+
+/*  What odvgp.h says a schedule is. */
+static double value_at(const odvgp_schedule *s, double step)
+{
+	double begin = (double)s->decay_from, length = (double)s->decay_steps;
+	int linear = s->kind == ODVGP_SCHEDULE_LINEAR, last = length > 0 && step >= begin;
+	double from = (double)(last ? s->end : s->start), to = (double)(last ? s->final : s->end),
+		   part = last ? (step - begin) / length : step / fmax(1, (double)s->steps);
+	if ((s->kind == ODVGP_SCHEDULE_CONSTANT && !last) || part >= 1) return to;
+	return linear ? from + part * (to - from) : from * pow(to / from, part);
+}
+
+TEST(the_rest_of_a_schedule)
+{
+	odvgp_schedule list[5] = {odvgp_constant((odvgp_real)0.3),
+			odvgp_falling((odvgp_real)0.5, (odvgp_real)0.05, 20),
+			odvgp_rising((odvgp_real)1e-3, (odvgp_real)0.5, 5, (odvgp_real)0.05, 20)};
+	list[3] = list[2];
+	list[3].kind = ODVGP_SCHEDULE_LINEAR;
+	list[3].decay_from = 9;
+	list[4] = list[2];
+	list[4].kind = ODVGP_SCHEDULE_CONSTANT;
+	for (int k = 0; k < 5; k++)
+		for (int done = 0; done < 40; done++) {
+			odvgp_schedule rest = race_rest(&list[k], done);
+			for (int i = 0; i < 40; i++) {
+				double v = value_at(&list[k], done + i);
+				CHECK_SAY(fabs(value_at(&rest, i) - v) <= 8 * EPS * v + 4 * EPS,
+						"schedule %d, after %d: %g at %d, not %g", k, done, value_at(&rest, i), i,
+						v);
+			}
+			CHECK_STATUS(odvgp_set_step_sizes(NULL, &rest, NULL, NULL), ODVGP_E_ARG);
+		}
+}
+
+TEST(a_model_of_more_rows_goes_on)
+{
+	world *w = NEW(world, 1);
+	world_make(w);
+	w->r.count = 2;
+	CHECK_STATUS(race_run(&w->r), ODVGP_OK);
+	race_entry *e = &w->list[w->r.winner];
+	odvgp_config c = e->config;
+	c.N = ALL;
+	size_t size = odvgp_model_size(&c, NULL);
+	void *block = malloc(size);
+	odvgp_model *model;
+	CHECK_STATUS(odvgp_model_init(&model, &c, block, size, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_init_data(model, w->X, w->Y, NULL, NULL), ODVGP_OK);
+	CHECK(!same_slots(model, e->model));
+	CHECK_STATUS(race_continue(e, model, NULL), ODVGP_OK);
+	CHECK(same_slots(model, e->model));
+	CHECK_NEAR(odvgp_model_config(model)->optim.lr.start,
+			value_at(&e->config.optim.lr, (double)e->done), 8 * EPS);
+	CHECK_INT(odvgp_model_config(model)->optim.lr.steps, STEPS - e->done);
+	CHECK_STATUS(odvgp_fit(model, w->X, w->Y, STEPS - e->done, NULL, NULL), ODVGP_OK);
+	free(block);
+	race_free(&w->r);
+	free(w);
+}
+
+int main(int argc, char **argv)
+{
+	test_begin(argc, argv);
+	RUN(going_on_gives_the_bits_of_never_having_stopped);
+	RUN(a_pause_and_a_score_change_no_bit);
+	RUN(it_adds_no_more_than_its_share);
+	RUN(entries_without_room_are_left_out);
+	RUN(the_costlier_entry_has_to_be_clearly_better);
+	RUN(what_fails_is_out);
+	RUN(the_rest_of_a_schedule);
+	RUN(a_model_of_more_rows_goes_on);
+	return test_end();
+}
