@@ -12363,18 +12363,17 @@ GP__INLINE odvgp_real gp__rows_choose(int condition, odvgp_real x, odvgp_real y)
 }
 
 /*	2^f for |f| <= 1/2, interpolated at Chebyshev points: 4e-18 (float 4e-9). */
+/* clang-format off */
 #ifdef ODVGP_FLOAT
-#define GP__P_POWER(TOP, X) \
-	TOP(0.000154614447) \
-	X(0.00134004282) X(0.00961805668) X(0.0555032723) X(0.240226509) X(0.693147207) X(1.0)
+#define GP__P_POWER(TOP, X) TOP(0.000154614447) X(0.00134004282) X(0.00961805668) \
+	X(0.0555032723) X(0.240226509) X(0.693147207) X(1.0)
 #else
-#define GP__P_POWER(TOP, X) \
-	TOP(4.4558179083360645e-10) \
-	X(7.0741942972885211e-09) \
+#define GP__P_POWER(TOP, X) TOP(4.4558179083360645e-10) X(7.0741942972885211e-09) \
 	X(1.0178057087733941e-07) X(1.3215432535912375e-06) X(1.5252733841556773e-05) \
-			X(0.00015403530463724353) X(0.0013333558146406471) X(0.0096181291075872564) \
-					X(0.055504108664821625) X(0.24022650695910158) X(0.69314718055994529) X(1.0)
+	X(0.00015403530463724353) X(0.0013333558146406471) X(0.0096181291075872564) \
+	X(0.055504108664821625) X(0.24022650695910158) X(0.69314718055994529) X(1.0)
 #endif
+/* clang-format on */
 #define GP__ROWS_TOP(c)    p = GP__R(c);
 #define GP__ROWS_HORNER(c) p = p * f + GP__R(c);
 #define GP__LOG2_E         GP__R(1.44269504088896340736)
@@ -12608,14 +12607,19 @@ static void gp__row_inputs(gp__row *r, const odvgp_real *x)
 	}
 }
 
-/*	Adds a [n,P]'s products with k(Z,x) to the means; k(Z,x) to `to`, unless NULL. A single kernel
-	of distances has a loop without arrays. */
+/*	Whether the kernel is a single one of distances, for loops without arrays. */
+static int gp__row_is_single(const gp__row *r)
+{
+	const uint32_t kind = r->v.node[0] & 255;
+	return r->p->nodes == 1 && (kind <= GP__MATERN52 || kind == GP__PERIODIC);
+}
+
+/*	Adds a [n,P]'s products with k(Z,x) to the means; k(Z,x) to `to`, unless NULL. */
 static void gp__row_sums(
 		gp__row *r, size_t n, const odvgp_real *Z, const odvgp_real *a, odvgp_real *to)
 {
 	const uint32_t columns = r->p->columns, kind = r->v.node[0] & 255;
-	const int one = r->P == 1,
-			  single = r->p->nodes == 1 && (kind <= GP__MATERN52 || kind == GP__PERIODIC);
+	const int one = r->P == 1, single = gp__row_is_single(r);
 	const odvgp_real v = r->v.par[0], by = r->v.par[1], *u = r->u;
 	odvgp_real *mean = r->mean + r->first, sum = 0, ignored;
 	for (const odvgp_real *end = Z + n * columns; Z < end; Z += columns) {
@@ -12669,28 +12673,43 @@ static void gp__row_weights(gp__row *r, size_t q, const odvgp_real *R, int kept)
 	if (dense) gp__rows_solve_transposed(M, L, c);
 }
 
-/*	dk(z,x)/du for one point z, times its coefficients a [P] for the means, and c [P], M + 1 apart,
-	for the variances; either may be NULL. */
+/*	to <- to + w (u - z), or w z. */
+GP__INLINE void gp__rows_add(size_t n, odvgp_real w, int product, const odvgp_real *u,
+		const odvgp_real *z, odvgp_real *to)
+{
+	for (; n > 0; n--, u++, z++) *to++ += w * (product ? *z : *u - *z);
+}
+
+/*	Adds dk(z,x)/du of n points, times their coefficients: a [n,P] for the means, and c [P,M+1], from
+	its first column on, for the variances; either may be NULL. */
 static void gp__row_slopes(
-		gp__row *r, const odvgp_real *z, const odvgp_real *a, const odvgp_real *c)
+		gp__row *r, size_t n, const odvgp_real *z, const odvgp_real *a, const odvgp_real *c)
 {
 	const gp__compact_view *v = &r->v;
-	const size_t columns = r->p->columns, step = r->p->M + 1;
-	gp__rows_kernel(r->p, v, r->u, z, r->slope);
-	for (size_t g = 0, from = 0, to; g < r->p->groups; g++, from = to) {
-		const int product = (v->group[g] & 255) == GP__INNER_PRODUCT;
-		to = from + (v->group[g] >> 8);
-		for (size_t q = 0; q < r->P; q++) {
-			const odvgp_real slope = (product ? 1 : 2) * r->slope[g],
-							 by_mean = a ? slope * a[q] : 0,
-							 by_var = c ? -2 * slope * c[q * step] : 0;
-			odvgp_real *mean = r->mean_by_u + q * columns, *var = r->var_by_u + q * columns;
-			for (size_t k = from; k < to; k++) {
-				const odvgp_real d = product ? z[k] : r->u[k] - z[k];
-				mean[k] += by_mean * d;
-				var[k] += by_var * d;
+	const size_t columns = r->p->columns, P = r->P;
+	const int single = gp__row_is_single(r);
+	for (; n > 0; n--, z += columns) {
+		if (single) {
+			gp__rows_radial(v->node[0] & 255, v->par[0],
+					v->par[1] * gp__rows_distance(columns, r->u, z), r->slope);
+			*r->slope *= v->par[1];
+		} else gp__rows_kernel(r->p, v, r->u, z, r->slope);
+		for (size_t g = 0, from = 0, width; g < r->p->groups; g++, from += width) {
+			const int product = (v->group[g] & 255) == GP__INNER_PRODUCT;
+			const odvgp_real slope = (odvgp_real)(product ? 1 : 2) * r->slope[g];
+			width = v->group[g] >> 8;
+			for (size_t q = 0; q < P; q++) {
+				const size_t to = q * columns + from;
+				if (a)
+					gp__rows_add(
+							width, slope * a[q], product, r->u + from, z + from, r->mean_by_u + to);
+				if (c)
+					gp__rows_add(width, -2 * slope * c[q * (r->p->M + 1)], product, r->u + from,
+							z + from, r->var_by_u + to);
 			}
 		}
+		if (a) a += P;
+		if (c) c++;
 	}
 }
 
@@ -12767,11 +12786,9 @@ static void gp__row_gradients(gp__row *r)
 		gp__row_factor(r, q, &R);
 		gp__row_weights(r, q, own, r->c[q * (M + 1) + M] > 0);
 	}
-	for (size_t j = 0; j < M; j++)
-		gp__row_slopes(r, v->beta + j * C, p->flags & GP__ROWS_NO_ALPHA ? NULL : v->alpha + j * P,
-				r->c + j);
-	gp__row_slopes(r, r->u, NULL, r->c + M);
-	for (size_t j = 0; j < p->M_gamma; j++) gp__row_slopes(r, v->gamma + j * C, v->a + j * P, NULL);
+	gp__row_slopes(r, M, v->beta, p->flags & GP__ROWS_NO_ALPHA ? NULL : v->alpha, r->c);
+	gp__row_slopes(r, 1, r->u, NULL, r->c + M);
+	gp__row_slopes(r, p->M_gamma, v->gamma, v->a, NULL);
 	gp__row_to_x(r, r->mean_by_u, r->mean_by_x);
 	gp__row_to_x(r, r->var_by_u, r->var_by_x);
 	for (size_t k = 0; k < p->D * P && p->flags & GP__ROWS_LINEAR; k++)
@@ -13154,7 +13171,7 @@ static odvgp_status gp__compact_head(const odvgp_server *s, gp__compact *p, odvg
 	if (!from) return gp__not_served(info);
 	if (from->layers > 1 || from->patches.height || from->factor == GP__FACTOR_OF_PRECISION)
 		return gp__unsupported(info, "server",
-				from->layers > 1		? "has several layers"
+				from->layers > 1 ? "has several layers"
 				: from->patches.height ? "is of images"
 									   : "learns online (odvgp_online_start)");
 	const gp__likelihood *lik = &gp__likelihoods[from->likelihood];
