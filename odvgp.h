@@ -668,7 +668,8 @@ typedef struct odvgp_likelihood_facts {
 	int functions; /* that a target depends on; 0: one for each class */
 	/* 1: lik.link_jitter, lik.exposure or scales of y go with it; its bound is closed. */
 	int link_jitter, exposure, scales_y, closed;
-	const char *param[2]; /* its slots; NULL: no more */
+	const char *param[2];    /* its slots; NULL: no more */
+	const char *target_must; /* "must be ...", of a target that is refused; "" for REAL */
 } odvgp_likelihood_facts;
 
 /*	A base kernel, from odvgp_kernel_about, with its arguments in the order of the expression. */
@@ -18126,6 +18127,7 @@ ODVGP_API odvgp_likelihood_facts odvgp_likelihood_about(odvgp_likelihood kind)
 	const gp__likelihood *lik = &gp__likelihoods[kind];
 	f.name = lik->name;
 	f.target = gp__target_of(lik);
+	f.target_must = lik->why;
 	f.functions = lik->flags & GP__LIK_FACTORS ? 1 : lik->flags & GP__LIK_CLASSES ? 0 : 2;
 	f.link_jitter = (lik->flags & GP__LIK_LINK) != 0;
 	f.exposure = (lik->flags & GP__LIK_EXPOSURE) != 0;

@@ -38,7 +38,7 @@ class _Config(C.Structure):  # nothing is known of it but its size
 class _Likelihood(C.Structure):
     _fields_ = [("name", C.c_char_p)] + [(n, C.c_int) for n in (
         "target", "functions", "link_jitter", "exposure", "scales_y", "closed")] + [
-        ("param", C.c_char_p * 2)]
+        ("param", C.c_char_p * 2), ("target_must", C.c_char_p)]
 class _Progress(C.Structure):
     _fields_ = [("phase", C.c_int), ("done", C.c_ssize_t), ("total", C.c_ssize_t),
                 ("report", C.POINTER(_Report))]

@@ -830,20 +830,19 @@ static odvgp_model *model_make(options *o, const dataset *d, const workers *w, o
 }
 
 /*  Ends. A target that the library refuses is named by its line in the file. */
-static void start_failed(odvgp_status s, const odvgp_info *info, const options *o, const dataset *d)
+static void start_failed(odvgp_status s, const odvgp_info *info, const odvgp_model *m,
+		const options *o, const dataset *d)
 {
-	const char *reason = strchr(info->text, ':');
-	if (s != ODVGP_E_ARG || info->row < 0 || info->row >= d->train.n || !reason)
-		die_of(s, info, NULL);
+	const char *must = odvgp_likelihood_about(odvgp_model_config(m)->lik.kind).target_must;
+	if (s != ODVGP_E_ARG || info->row < 0 || info->row >= d->train.n) die_of(s, info, NULL);
 	const double *y = d->train.Y + info->row * d->s.target_count;
 	int k = 0;
 	while (k < d->s.target_count - 1 && (y[k] < info->value || y[k] > info->value)) k++;
+	if (y[k] < info->value || y[k] > info->value) die_of(s, info, NULL); /* a weight, an exposure */
 	const field *f = &d->s.targets[k];
-	const char *end = strstr(reason, " (at ");
-	int length = (int)(end ? (size_t)(end - reason) : strlen(reason));
-	die(BAD_INPUT, "%s: line %ld, %s: %.10g%.*s, for --likelihood %s",
+	die(BAD_INPUT, "%s: line %ld, %s: %.10g: %s, for --likelihood %s",
 			path_text(o->value[OPT_DATA]), d->train.line[info->row],
-			COLUMN_TEXT(f->column, f->name), info->value, length, reason, o->value[OPT_LIKELIHOOD]);
+			COLUMN_TEXT(f->column, f->name), info->value, must, o->value[OPT_LIKELIHOOD]);
 }
 
 /*  Initial values from the data. */
@@ -863,7 +862,7 @@ static int model_start(
 {
 	odvgp_info info = no_info;
 	odvgp_status s = model_init(model, d, w, &info);
-	if (s && s != ODVGP_E_STOPPED) start_failed(s, &info, o, d);
+	if (s && s != ODVGP_E_STOPPED) start_failed(s, &info, model, o, d);
 	return !s;
 }
 
