@@ -185,10 +185,6 @@ BASE_KERNELS := $(addsuffix /test_base_kernels,$(B) $(B)/f32 $(B)/sanitize $(B)/
                 $(B)/cover)
 $(BASE_KERNELS): LIBS := tests/base_kernels_two.c $(LIBS)
 $(BASE_KERNELS): tests/base_kernels_two.c tests/base_kernels.h
-# One with the code of a controller, and of one that lacks something.
-COMPACT := $(BASE_KERNELS:%/test_base_kernels=%/test_compact)
-$(COMPACT): LIBS += tests/compact_only.c tests/compact_few.c
-$(COMPACT): tests/compact_only.c tests/compact_few.c tests/compact_only.h odvgp.h
 
 # At -O0 but for the library that the programs share: with sanitizers gcc takes ten times as long to
 # optimise.
@@ -492,6 +488,10 @@ include bench/studies.mk
 
 $(B)/cover/internals.o $(TESTS:%=$(B)/cover/%): CFLAGS := -O1
 $(eval $(call with_internals,$(B)/cover,--coverage))
+# One with the code of a controller, and of one that lacks something.
+COMPACT := $(BASE_KERNELS:%/test_base_kernels=%/test_compact)
+$(COMPACT): LIBS += tests/compact_only.c tests/compact_few.c
+$(COMPACT): tests/compact_only.c tests/compact_few.c tests/compact_only.h odvgp.h
 $(OWN:%=$(B)/cover/%): $(B)/cover/%: tests/%.c
 	$(call compile,--coverage)
 
