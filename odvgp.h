@@ -1806,8 +1806,9 @@ ODVGP_API odvgp_status odvgp_compact(
 /*	A predictor whose q(u) learns new rows, in the caller's memory and without the code for training.
 	Hyperparameters and a_gamma stay. With the Gaussian likelihood q is what odvgp_fit_q would make
 	of all rows (SOLVE-GP's also with the correlation of its blocks); with others each row is a
-	natural step of length 1 from the q before it. Any call may use &online.server between updates:
-	there is no inverse to compute first. */
+	natural step of length 1 from the q before it. Any prediction may use &online.server between
+	updates: there is no inverse to compute first. Moments at uncertain inputs, paths, odvgp_export
+	and odvgp_compact return E_UNSUPPORTED. */
 typedef struct odvgp_online {
 	odvgp_server server;
 	/* Above 0: before odvgp_online_update learns a row, x becomes an inducing input if the others
@@ -1832,7 +1833,7 @@ typedef struct odvgp_online {
 		block	odvgp_online_size bytes; must not move
 		scratch	odvgp_online_scratch bytes, here and below; enough for odvgp_predict of one row
 	Returns	E_UNSUPPORTED: several layers, mixed functions, variances INVERSE and DIAGONAL | E_NAN: q
-			is singular
+			is singular; block's old contents are lost
 	Cost	O(P M^3) once */
 ODVGP_API size_t odvgp_online_size(const odvgp_server *server, ptrdiff_t most, odvgp_info *info);
 ODVGP_API size_t odvgp_online_scratch(const odvgp_server *server, ptrdiff_t most, odvgp_info *info);
@@ -1887,7 +1888,8 @@ ODVGP_API size_t odvgp_online_seal(odvgp_online *online, odvgp_info *info);
 				nothing is written to static RAM
 		scratch	odvgp_export_scratch bytes
 	Returns	E_UNSUPPORTED (several layers, images, SOFTMAX above four classes) | E_STOPPED (write) |
-			what odvgp_predict_gradient returns */
+			E_NAN (a number does not fit settings.real; the text has been written by then) | what
+			odvgp_predict_gradient returns */
 typedef struct odvgp_export_settings {
 	const char *name; /* of the functions: a name in C of at most 40 characters */
 	int real;         /* bytes of its numbers, 4 or 8; 0: of odvgp_real */
@@ -9880,7 +9882,12 @@ ODVGP_API odvgp_status odvgp_predict_y_gradient(const odvgp_server *s, const odv
 			to->dvar[d] = (odvgp_real)(y.var_m * dm + y.var_v * dv);
 		}
 	}
-	return odvgp_predict_y(s, X, n, to->mean, to->var, scratch, scratch_bytes, info);
+	status = odvgp_predict_y(s, X, n, to->mean, to->var, scratch, scratch_bytes, info);
+	GP__FOR(k, s->F * n)
+		if (!status && !(gp__finite(to->dmean + k * s->D, s->D) &&
+							   gp__finite(to->dvar + k * s->D, s->D)))
+			status = gp__predict_result(k % n, info);
+	return status;
 }
 
 /* ---- >>uncertain   moments of f at a Gaussian input
@@ -11733,9 +11740,10 @@ static void gp__online_copy(const gp__predictor *from, gp__predictor *p)
 	memcpy(p, from, gp__predictor_head(from->base_kernels));
 	*p = gp__online_head(from, from->M);
 	gp__view v = gp__view_of(from, 0), to = gp__view_of(p, 0);
-	gp__copy(to.beta, v.beta, v.alpha - v.beta);
+	const odvgp_real *alpha = v.alpha ? v.alpha : v.a_gamma; /* no_alpha: it takes no room */
+	gp__copy(to.beta, v.beta, alpha - v.beta);
 	gp__zero(to.alpha, to.a_gamma - to.alpha);
-	gp__copy(to.alpha, v.alpha, v.a_gamma - v.alpha);
+	gp__copy(to.alpha, alpha, v.a_gamma - alpha);
 	gp__copy(to.a_gamma, v.a_gamma, v.factor - v.a_gamma);
 	gp__zero(to.factor, to.factor_v - to.factor);
 	gp__copy(to.hyp, v.hyp, v.beta + (ptrdiff_t)gp__predictor_reals(from) - v.hyp);
@@ -12114,7 +12122,7 @@ ODVGP_API odvgp_status odvgp_online_drop(odvgp_online *o, ptrdiff_t k, double *l
 	ptrdiff_t M = w.t->p->M, out = GP__MAX(k, 0);
 	if (k < -1 || k >= M) return gp__fail(info, ODVGP_E_ARG, "k", -1, (double)k, "is out of range");
 	double least = gp__online_loss(&w, out), now;
-	for (ptrdiff_t i = 1; k < 0 && i < M - o->keep / 2; i++)
+	for (ptrdiff_t i = 1; k < 0 && i < M - GP__MAX(o->keep, 0) / 2; i++)
 		if ((now = gp__online_loss(&w, i)) < least) {
 			least = now;
 			out = i;
@@ -12142,6 +12150,8 @@ ODVGP_API odvgp_status odvgp_online_update(odvgp_online *o, const odvgp_real *X,
 	if (!status && o->novelty > 0) status = gp__online_fixed(o, info);
 	if (status || n == 0) return status;
 	if (!Y) return gp__is_null(info, "Y");
+	if (o->novelty > 0 && scratch_bytes < gp__online_bytes(&o->server, o->most, 1, info))
+		return gp__scratch_small(info);
 	gp__y_row row = gp__served_row(gp__online_block(o));
 	row.missing = 1;
 	if ((status = gp__targets_check(&row, Y, n, 0, info))) return status;
@@ -12336,21 +12346,25 @@ typedef struct gp__row {
 static size_t gp__row_init(const gp__compact *p, gp__row *r, int gradients, odvgp_real *scratch)
 {
 	const size_t P = p->P, own = gradients ? P * p->D : 0;
-	odvgp_real *at = scratch;
+	uintptr_t at = (uintptr_t)scratch;
 	r->p = p;
 	r->P = P / p->units;
-	at = (r->u = at) + p->columns;
-	at = (r->A = at) + p->M;
-	at = (r->mean = at) + P;
-	at = (r->var = at) + P;
-	at = (r->T = at) + (gradients || p->factor != GP__FACTOR_OF_S ? p->M : 0);
-	at = (r->slope = at) + (gradients ? p->groups : 0);
-	at = (r->c = at) + (gradients ? (p->M + 1) * r->P : 0);
-	at = (r->mean_by_u = at) + (gradients ? r->P * p->columns : 0);
-	at = (r->var_by_u = at) + (gradients ? r->P * p->columns : 0);
-	at = (r->mean_by_x = at) + own;
-	at = (r->var_by_x = at) + own;
-	return (size_t)(at - scratch);
+#define GP__PLACE(field, reals) \
+	r->field = (odvgp_real *)at; \
+	at += (reals) * sizeof(odvgp_real);
+	GP__PLACE(u, p->columns)
+	GP__PLACE(A, p->M)
+	GP__PLACE(mean, P)
+	GP__PLACE(var, P)
+	GP__PLACE(T, gradients || p->factor != GP__FACTOR_OF_S ? p->M : 0)
+	GP__PLACE(slope, gradients ? p->groups : 0)
+	GP__PLACE(c, gradients ? (p->M + 1) * r->P : 0)
+	GP__PLACE(mean_by_u, gradients ? r->P * p->columns : 0)
+	GP__PLACE(var_by_u, gradients ? r->P * p->columns : 0)
+	GP__PLACE(mean_by_x, own)
+	GP__PLACE(var_by_x, own)
+#undef GP__PLACE
+	return (size_t)(at - (uintptr_t)scratch) / sizeof(odvgp_real);
 }
 
 #ifdef ODVGP_PREDICT_ONLY
@@ -12834,13 +12848,14 @@ static uint32_t gp__rows_geometry(uint32_t kind)
 	return kind == GP__PERIODIC ? GP__CIRCLE : GP__DISTANCE;
 }
 
-/*	Whether every index of the kernel's words is in range, each node but the last has one parent,
+/*	Whether every index of the kernel's words is in range, each node has at most one parent,
 	and this build has its kernels. */
 static odvgp_status gp__rows_kernel_check(const gp__compact *p, const gp__compact_view *v)
 {
 	uint32_t used[GP__MAX_NODES] = {0}, columns = 0;
 	if (p->nodes < 1 || p->nodes >= GP__MAX_NODES || p->groups > ODVGP_MAX_BASE_KERNELS)
 		return ODVGP_E_UNSUPPORTED;
+	if (p->groups > p->nodes) return ODVGP_E_FORMAT; /* each is read by some node */
 	for (uint32_t g = 0; g < p->groups; g++) {
 		const uint32_t geometry = v->group[g] & 255, n = v->group[g] >> 8;
 		if (geometry < GP__DISTANCE || geometry > GP__INNER_PRODUCT || n > p->columns - columns ||
@@ -12876,8 +12891,14 @@ static odvgp_status gp__rows_check(const gp__compact *p, size_t bytes)
 	if (!p->D || !p->M || !p->P || !p->F || (p->units != 1 && p->units != p->P) ||
 			p->M_factor > p->M || p->factor > GP__DIAGONAL_OF_INVERSE ||
 			(p->M_factor != p->M && p->factor != GP__FACTOR_OF_S) || p->flags >= GP__ROWS_FLAGS ||
-			(p->F != p->P && !(p->flags & GP__ROWS_MIXED)) || (p->noises > 1 && p->noises != p->F))
+			(p->F != p->P && !(p->flags & GP__ROWS_MIXED)) ||
+			(p->noises > 1 && p->noises != p->F) ||
+			(p->noises && (p->T != p->F || p->y_rows != p->F)))
 		return ODVGP_E_FORMAT;
+	/* the scratch of gradients, in bytes, fits size_t */
+	if ((uint64_t)p->P * (2 * ((uint64_t)p->D + p->columns) + p->M + 4) >
+			(uint64_t)PTRDIFF_MAX / 2 / sizeof(odvgp_real))
+		return ODVGP_E_UNSUPPORTED;
 	if (p->factor != GP__FACTOR_OF_S && !GP__MEMBERS_INVERSE) return ODVGP_E_UNSUPPORTED;
 	if (p->bytes > bytes || gp__rows_bytes(p) != p->bytes || gp__rows_sum(p) != p->sum)
 		return ODVGP_E_FORMAT;
@@ -12918,7 +12939,8 @@ static size_t gp__rows_scratch(
 	gp__row r;
 	const char *what = !s || !s->block ? "server" : rows < 1 ? "rows" : NULL;
 	if (what) return gp__rows_fail(info, ODVGP_E_ARG, what, -1), (size_t)0;
-	return gp__row_init((const gp__compact *)s->block, &r, gradients, NULL) * sizeof(odvgp_real);
+	return gp__row_init((const gp__compact *)s->block, &r, gradients, NULL) * sizeof(odvgp_real) +
+		   sizeof(odvgp_real) - 1;
 }
 
 ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *s, ptrdiff_t rows, odvgp_info *info)
@@ -12976,17 +12998,21 @@ static odvgp_status gp__rows_predict(
 	const gp__compact *p = r->p;
 	ptrdiff_t bad = -1;
 	for (size_t i = 0; i < n; i++, X += p->D) {
+		odvgp_real off = 0;
 		gp__row_run(r, X, to->var || r->gradients);
 		bad = r->bad ? (ptrdiff_t)i : bad;
 		for (size_t f = 0; f < p->F; f++) {
 			const odvgp_real scale = r->v.y_scale[f];
 			const size_t at = f * n + i;
 			if (to->mean) to->mean[at] = r->v.y_mean[f] + scale * gp__rows_mix(r, f, r->mean, 1, 0);
+			if (to->mean) off += to->mean[at] - to->mean[at];
 			if (!to->var) continue;
 			odvgp_real var = gp__rows_mix(r, f, r->var, 1, 1);
 			if (r->noise) var += r->v.noise[p->noises > 1 ? f : 0];
 			to->var[at] = scale * scale * var;
+			off += to->var[at] - to->var[at];
 		}
+		bad = off == 0 ? bad : (ptrdiff_t)i;
 		if (r->put) r->put(r, i, n, to);
 	}
 	/* also if all is well, as time must not depend on it */
@@ -13002,7 +13028,11 @@ static odvgp_status gp__rows_call(gp__row *r, const odvgp_server *s, const odvgp
 	if (what) return gp__rows_fail(info, ODVGP_E_ARG, what, -1);
 	const gp__compact *p = (const gp__compact *)s->block;
 	if (r->noise && !p->noises) return gp__rows_fail(info, ODVGP_E_UNSUPPORTED, "likelihood", -1);
-	if (!scratch || gp__row_init(p, r, r->put != NULL, scratch) * sizeof *scratch > bytes)
+	const size_t skip = (0 - (uintptr_t)scratch) % sizeof *scratch;
+	if (!scratch || gp__row_init(p, r, r->put != NULL, (odvgp_real *)((uintptr_t)scratch + skip)) *
+											sizeof *scratch +
+									skip >
+							bytes)
 		return gp__rows_fail(info, ODVGP_E_MEMORY, "scratch", -1);
 	return gp__rows_predict(r, X, (size_t)n, to, info);
 }
@@ -13216,7 +13246,7 @@ static size_t gp__compact_scratch(const odvgp_server *server, int gradients, odv
 	gp__compact p;
 	gp__row r;
 	odvgp_status status = gp__compact_head(server, &p, info);
-	return status ? 0 : gp__row_init(&p, &r, gradients, NULL) * sizeof(odvgp_real);
+	return status ? 0 : (gp__row_init(&p, &r, gradients, NULL) + 1) * sizeof(odvgp_real) - 1;
 }
 
 ODVGP_API size_t odvgp_compact_scratch(const odvgp_server *server, odvgp_info *info)
@@ -13288,7 +13318,7 @@ typedef struct {
 	const gp__kernel *k;
 	const odvgp_export_settings *o;
 	gp__prediction *t; /* its view is that of the current unit */
-	int wide, gradient, failed;
+	int wide, gradient, failed, infinite;
 	int skip, depth, parentheses, fresh; /* of gp__emit; fresh: at the start of a line */
 	ptrdiff_t whole[6], columns, at;     /* columns: of a point; at: of the table */
 	double number[GP__EXPORT_NUMBERS];
@@ -13337,6 +13367,10 @@ static void gp__emit_real(gp__export *e, double v)
 	char digits[9 * WORDS + 2], *d = digits + 1;
 	int exponent, n = 0, most = e->wide ? 17 : 9, count = 0;
 	v = gp__export_round(e, v);
+	if (!(v - v == 0)) { /* too large for settings.real */
+		e->infinite = 1;
+		v = 0;
+	}
 	uint64_t m = (uint64_t)ldexp(frexp(fabs(v), &exponent), 53);
 	for (exponent -= 53; m && !(m & 1); m >>= 1) exponent++;
 	for (; m; m /= BASE) word[n++] = (uint32_t)(m % BASE);
@@ -14211,7 +14245,8 @@ static void gp__export_estimate(gp__export *e)
 	c->moments = c->mean + (p->factor == GP__FACTOR_OF_S ? p->units : P) * (5.4 * rows + 13.5 * M) +
 				 P * (5.4 * roots + 13.5 * M);
 	c->gradient = c->moments + P * (Z * (8 + 13.3 * C) + M * (33 + 13.3 * C) + 7 * (rows + roots));
-	c->stack = (size_t)((C + M) * (e->wide ? 8 : 4)) + 40;
+	c->stack = (size_t)((C + (p->factor == GP__FACTOR_OF_S ? 1 : 2) * M) * (e->wide ? 8 : 4)) +
+			   48 * (size_t)P;
 	c->flash += 400 + 150 * p->base_kernels;
 }
 
@@ -14285,6 +14320,8 @@ ODVGP_API odvgp_status odvgp_export(const odvgp_server *s, const odvgp_export_se
 	if ((status = gp__export_predict_rows(e, s, &w, info))) return status;
 	gp__export_all(e, &w);
 	if (e->failed) return gp__refuse(info, ODVGP_E_STOPPED, "write", "it asked to stop");
+	if (e->infinite)
+		return gp__refuse(info, ODVGP_E_NAN, "settings.real", "cannot hold a number of the model");
 	gp__export_estimate(e);
 	if (costs) *costs = e->costs;
 	return ODVGP_OK;
@@ -18358,7 +18395,10 @@ static odvgp_status gp__check_member(const odvgp_config *c, odvgp_info *info)
 {
 	odvgp_status s = gp__check_lbfgs(c, info);
 	for (int l = 0; l < c->layers && !s; l++)
-		if (!gp__mean_part_of(c, l)->tile || !gp__cov_part_of(c, l)->tile)
+		if (!gp__mean_part_of(c, l)->tile || !gp__cov_part_of(c, l)->tile ||
+				(!c->layer[l].M_gamma &&
+						(!gp__mean_parts[gp__mean_part_of(c, l)->without_gamma].tile ||
+								!gp__cov_parts[gp__cov_part_of(c, l)->without_gamma].tile)))
 			s = gp__unsupported(info, "member", gp__left_out);
 	if (s) return s;
 	if (c->objective != ODVGP_OBJECTIVE_ELBO) return gp__check_objective(c, info);
@@ -23819,6 +23859,8 @@ static int gp__warm_knows_q(const odvgp_model *m)
 static odvgp_status gp__warm_check(const odvgp_model *m, odvgp_info *info)
 {
 	if (m->units > 1) return gp__unsupported(info, "model", gp__one_layer_only);
+	if (!gp__mean_parts[ODVGP_MEAN_PART_BETA].tile || !gp__likelihoods[0].y_moments)
+		return gp__unsupported(info, "model", gp__left_out);
 	if (gp__is_pseudo(m)) return ODVGP_OK;
 	if (m->cfg.objective == ODVGP_OBJECTIVE_EXACT)
 		return gp__unsupported(info, "objective", "EXACT has no inducing points to place");

@@ -436,7 +436,9 @@ static int run_budget(options *o)
 	int wide = 0;
 	memset(&all, 0, sizeof all);
 	all.o = o;
+	all.warms = 1; /* as the model that is exported */
 	option_needed(o, OPT_DATA);
+	budget_check(o);
 	all.isa = isa_of(o);
 	o->budget = 1;
 	if (!o->given[OPT_ITERS]) option_set(o, OPT_ITERS, "1000");
@@ -448,6 +450,8 @@ static int run_budget(options *o)
 	bytes path = model_path_of(o);
 	files_check(o, path.at);
 	dataset_read(&all.d, o, NULL);
+	if (all.d.s.targets->level_count > 4)
+		die(FAILED, "budget: SOFTMAX is exported for at most four classes");
 	bytes items = budget_items(&b, all.d.train.n, all.d.s.D);
 	option_set(o, OPT_BASES, items.at);
 	candidates_parse(&all);
@@ -457,6 +461,8 @@ static int run_budget(options *o)
 	catch_signals();
 	for (int i = 0; i < all.count && !stop_signal; i++) candidate_train(&all, &all.list[i]);
 	const candidate *best = budget_choose(&all, &b, &wide);
+	fflush(stdout);
+	if (stop_signal) exit(128 + (int)stop_signal);
 	if (!best) die(FAILED, "budget: nothing that was trained fits");
 	printf("chosen: %s, %s\n", best->label, wide ? "double" : "float");
 	fflush(stdout);
@@ -464,6 +470,7 @@ static int run_budget(options *o)
 	memset(chosen.owned, 0, sizeof chosen.owned);
 	option_set(&chosen, OPT_MODEL, path.at);
 	if (splits) option_set(&chosen, OPT_TEST_FRACTION, "0");
+	chosen.given[OPT_ITERS] = 1; /* whatever a recipe or --minutes says */
 	chosen.value[OPT_OUT] = NULL;
 	int code = run_train(&chosen);
 	bytes out = {NULL, 0, 0};

@@ -268,6 +268,56 @@ TEST(damaged_and_forged_blocks)
 	drop(&a);
 }
 
+/*  Heads that contradict themselves, with a right checksum. */
+TEST(forged_heads_are_refused)
+{
+	odvgp_config c = random_config(12, INPUTS, 2, 3, 2);
+	test_seed = 765;
+	fixture a = make_random(&c, "rbf");
+	served p = serve_rows(&a, NULL, ROWS);
+	compact k = make_compact(&p.s);
+	gp__compact *head = (gp__compact *)k.block;
+	uint32_t *const words[] = {&head->y_rows, &head->T, &head->groups, &head->D};
+	const uint32_t values[] = {1, 1, 2, 65535};
+	odvgp_server s;
+	for (int i = 0; i < 4; i++) {
+		uint32_t old = *words[i];
+		*words[i] = values[i];
+		head->sum = gp__rows_sum(head);
+		CHECK(i == 3 || only_open(&s, k.block, k.block_bytes, NULL) == ODVGP_E_FORMAT);
+		*words[i] = old;
+	}
+	drop_compact(&k);
+	unserve(&p);
+	drop(&a);
+}
+
+/*  Scratch may have any address; a result that overflows is E_NAN. */
+TEST(scratch_at_any_address_and_overflow)
+{
+	odvgp_config c = random_config(12, INPUTS, 1, 3, 2);
+	odvgp_real x[INPUTS] = {0, 1}, mean[2], var[2], huge = BY_PRECISION(GP__R(1e200), GP__R(1e25));
+	test_seed = 767;
+	fixture a = make_kernel(&c, "linear");
+	const odvgp_real zero[INPUTS] = {0, 0}, unit[INPUTS] = {1, 1}, y_scale = GP__R(1e10);
+	const odvgp_scales scales = {zero, unit, zero, &y_scale};
+	served p = serve_rows(&a, &scales, ROWS);
+	compact k = make_compact(&p.s);
+	unsigned char *bytes = (unsigned char *)test_alloc(k.bytes + 8);
+	for (int i = 0; i < 8; i++) {
+		CHECK_STATUS(only_predict(&k.s, x, 1, mean, var, bytes + i, only_scratch(&k.s, 0), NULL),
+				ODVGP_OK);
+		if (i) CHECK_BITS(mean + 1, mean, sizeof *mean);
+		mean[1] = mean[0];
+	}
+	x[0] = huge;
+	CHECK_STATUS(only_predict(&k.s, x, 1, mean, var, bytes, k.bytes, NULL), ODVGP_E_NAN);
+	free(bytes);
+	drop_compact(&k);
+	unserve(&p);
+	drop(&a);
+}
+
 TEST(what_a_build_lacks_is_refused)
 {
 	static const struct {
@@ -316,7 +366,7 @@ TEST(bad_arguments_are_refused)
 	CHECK_STATUS(only_predict(NULL, x, 1, x, x, k.scratch, k.bytes, NULL), ODVGP_E_ARG);
 	CHECK_STATUS(only_predict(&k.s, NULL, 1, x, x, k.scratch, k.bytes, NULL), ODVGP_E_ARG);
 	CHECK_STATUS(only_predict(&k.s, x, -1, x, x, k.scratch, k.bytes, NULL), ODVGP_E_ARG);
-	CHECK_STATUS(only_predict(&k.s, x, 1, x, x, k.scratch, only_scratch(&k.s, 0) - 1, NULL),
+	CHECK_STATUS(only_predict(&k.s, x, 1, x, x, k.scratch, only_scratch(&k.s, 0) - sizeof *x, NULL),
 			ODVGP_E_MEMORY);
 	CHECK_STATUS(only_gradient(&k.s, x, 1, NULL, k.scratch, k.bytes, NULL), ODVGP_E_ARG);
 	CHECK_STATUS(only_gradient(&k.s, x, 1, &to, k.scratch, k.bytes, NULL), ODVGP_E_UNSUPPORTED);
@@ -340,6 +390,8 @@ int main(int argc, char **argv)
 	RUN(mixed_and_independent_outputs_in_their_units);
 	RUN(rows_that_are_not_finite_get_the_prior);
 	RUN(damaged_and_forged_blocks);
+	RUN(forged_heads_are_refused);
+	RUN(scratch_at_any_address_and_overflow);
 	RUN(what_a_build_lacks_is_refused);
 	RUN(bad_arguments_are_refused);
 	return test_end();

@@ -661,8 +661,7 @@ TEST(other_points_learn_as_the_batch)
 	for (int i = 0; i < 3; i++) add(&l, a.X + i * 2);
 	for (int i = 0; i < 3; i++) {
 		(void)take_out(&l, out[i]);
-		memmove(Z + out[i] * 2, Z + (out[i] + 1) * 2,
-				(size_t)(M + 2 - i - out[i]) * 2 * sizeof *Z);
+		memmove(Z + out[i] * 2, Z + (out[i] + 1) * 2, (size_t)(M + 2 - i - out[i]) * 2 * sizeof *Z);
 	}
 	learn(&l, a.X, a.Y, ROWS, 1);
 	assign(&a, "Z_beta", Z);
@@ -814,6 +813,29 @@ TEST(bad_arguments_are_refused)
 	drop(&a);
 }
 
+/*  A free mean has no coefficients on Z_beta; keep is the caller's; new points need scratch. */
+TEST(free_means_small_scratch_and_keep)
+{
+	odvgp_config c = pair_config(FREE, ODVGP_COV_PART_DENSE, ROWS, 1, 6, 4);
+	test_seed = 990;
+	fixture a = make_pair(FREE, ODVGP_COV_PART_DENSE, &c, "rbf");
+	served s = serve_rows(&a, NULL, ROWS);
+	learner l = learn_from(&s.s, 40);
+	difference_of d = compare(&l.o.server, &s.s, a.X, ROWS);
+	CHECK_SAY(d.mean < BY_PRECISION(1e-9, 1e-3) && d.sd < BY_PRECISION(1e-9, 1e-3),
+			"start: mean %.2g, sd %.2g", d.mean, d.sd);
+	l.o.novelty = GP__R(1e-3);
+	REFUSED_FOR(odvgp_online_update(&l.o, a.X, a.Y, ROWS, 1, l.scratch,
+						odvgp_online_scratch(&s.s, 6, NULL), &info),
+			ODVGP_E_MEMORY, "scratch");
+	l.o.keep = -200;
+	CHECK_STATUS(odvgp_online_drop(&l.o, -1, NULL, l.scratch, l.bytes, NULL), ODVGP_OK);
+	CHECK_INT(gp__layer_of(&l.o.server)->M, 5);
+	forget(&l);
+	unserve(&s);
+	drop(&a);
+}
+
 int main(int argc, char **argv)
 {
 	test_begin(argc, argv);
@@ -830,5 +852,6 @@ int main(int argc, char **argv)
 	RUN(other_points_learn_as_the_batch);
 	RUN(points_follow_the_data);
 	RUN(bad_arguments_are_refused);
+	RUN(free_means_small_scratch_and_keep);
 	return test_end();
 }

@@ -58,6 +58,20 @@ static double budget_us(const budget *b, const odvgp_export_costs *costs)
 	return costs->moments * b->cpi / b->mhz;
 }
 
+/*  Ends for what would fail after all trainings. */
+static void budget_check(const options *o)
+{
+	const int files[] = {OPT_DATA, OPT_TEST};
+	for (int k = 0; k < 2; k++)
+		if (o->value[files[k]] && !strcmp(o->value[files[k]], "-"))
+			die(BAD_INPUT, "budget: reads the data twice: give --%s a file", k ? "test" : "data");
+	if (o->given[OPT_LAYERS] || o->given[OPT_IMAGE])
+		die(BAD_INPUT, "budget: layers and images are not exported");
+	if (o->value[OPT_OUT] && !strcmp(o->value[OPT_OUT], "-"))
+		die(BAD_INPUT, "budget: --out needs a file: the table takes the output");
+	export_name_check(o);
+}
+
 static int budget_fits(const budget *b, const odvgp_export_costs *costs)
 {
 	return costs->flash > 0 && (double)costs->flash <= b->flash && (double)costs->stack <= b->ram &&
@@ -74,10 +88,12 @@ static const candidate *budget_choose(const comparison *all, const budget *b, in
 		for (int i = 0; i < all->count; i++) {
 			const candidate *c = &all->list[i];
 			const odvgp_export_costs *costs = &c->costs[w];
+			if (!costs->flash && !*c->reason) continue; /* a signal came before */
 			int front = !*c->reason, fits = front && budget_fits(b, costs);
 			for (int k = 0; k < all->count; k++) {
 				const candidate *other = &all->list[k];
-				front &= k == i || *other->reason || other->costs[w].moments >= costs->moments ||
+				front &= k == i || *other->reason || !other->costs[w].flash ||
+						 other->costs[w].moments >= costs->moments ||
 						 !(other->test.loglik >= c->test.loglik);
 			}
 			printf("%c %-26s %6s %9.4f %8zu %7zu %9.0f %9.1f%s\n", front ? '*' : ' ', c->label,

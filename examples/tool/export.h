@@ -16,7 +16,8 @@ static const char *export_name(char text[120], const field *f)
 	if (f->name) shown_name(text, f->name);
 	else snprintf(text, 120, "column %d", f->column);
 	for (char *s = text; *s; s++)
-		if (*s == '*' && s[1] == '/') *s = ' ';
+		if ((*s == '*' && s[1] == '/') || (*s == '/' && s[1] == '*') || (*s == '?' && s[1] == '?'))
+			*s = ' ';
 	return text;
 }
 
@@ -83,6 +84,17 @@ static void export_columns(const model_file *f, const char *name, bytes *about, 
 	free(codes.at);
 }
 
+/*  Ends if the prefix of all names is none of C. */
+static void export_name_check(const options *o)
+{
+	const char *name = o->value[OPT_NAME];
+	size_t n = strlen(name);
+	int ok = n > 0 && n <= 40 && !isdigit((unsigned char)*name);
+	for (size_t k = 0; k < n; k++)
+		ok &= (unsigned char)name[k] < 128 && (isalnum((unsigned char)name[k]) || name[k] == '_');
+	if (!ok) die(BAD_INPUT, "--name %s: must be a name in C of at most 40 characters", name);
+}
+
 static int run_export(const options *o)
 {
 	model_file f;
@@ -93,6 +105,7 @@ static int run_export(const options *o)
 	bytes text = {NULL, 0, 0}, about = {NULL, 0, 0}, constants = {NULL, 0, 0};
 	const char *out = o->value[OPT_OUT];
 	option_needed(o, OPT_MODEL);
+	export_name_check(o);
 	files_check(o, NULL);
 	model_file_read(&f, o->value[OPT_MODEL]);
 	void *block = take(f.predictor_size, 1);
