@@ -12053,8 +12053,8 @@ static void gp__online_shrink(const gp__online *w, ptrdiff_t j)
 	gp__online_resize(w->o, M - 1);
 }
 
-/*	The loss of point j: with e = L^-1 e_j / |L^-1 e_j|, which only it knows, of variance s, and 1 / r
-	given the rest, (s - 1 + log r + (e^T (m - c))^2) / 2 for each process. */
+/*	The loss of point j: with e = L^-1 e_j / |L^-1 e_j|, which only it knows, of variance s, and
+	1 / r given the rest, (s - 1 + log r + (e^T (m - c))^2) / 2 for each process. */
 static double gp__online_loss(const gp__online *w, ptrdiff_t j)
 {
 	const gp__prediction *t = w->t;
