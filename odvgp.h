@@ -13311,7 +13311,7 @@ ODVGP_API odvgp_status odvgp_compact(
 
 	To add a base kernel: a row in gp__export_kernels. A likelihood: a row in gp__export_ys. */
 
-enum { GP__EXPORT_ROWS = 10, GP__EXPORT_NODES = 20, GP__EXPORT_NUMBERS = 9 };
+enum { GP__EXPORT_ROWS = 10, GP__EXPORT_NODES = 20, GP__EXPORT_NUMBERS = 10 };
 
 typedef struct {
 	const gp__predictor *p;
