@@ -5456,7 +5456,7 @@ static void gp__patch_move(
 		if (dx)
 			GP__FOR(i, run) dx[at + i] += patch[i];
 	}
-	if (dx || !p->located) return;
+	if (!x || dx || !p->located) return;
 	patch[0] = (odvgp_real)row;
 	patch[1] = (odvgp_real)column;
 }
@@ -8842,6 +8842,7 @@ static void gp__predict_stack(gp__prediction_call *c, ptrdiff_t first, ptrdiff_t
 	ODVGP_ASSERT(t);
 	gp__predict_layer(t, c->X + first * bottom.D, count, 1);
 	ptrdiff_t ld = t->ld;
+	ODVGP_ASSERT(b->mean && b->var);
 	gp__copy(b->mean, t->mean, bottom.P * ld);
 	gp__copy(b->var, t->var, bottom.P * ld);
 	GP__FOR(k, p->samples) {
@@ -9862,9 +9863,10 @@ ODVGP_API odvgp_status odvgp_predict_y_gradient(const odvgp_server *s, const odv
 	const gp__predictor *p = gp__served(s);
 	odvgp_status status = p ? gp__y_closed(p, info) : gp__not_served(info);
 	if (status) return status;
-	if (to && (to->hessian || to->cov))
+	if (!to) return gp__is_null(info, "gradient");
+	if (to->hessian || to->cov)
 		return gp__unsupported(info, to->hessian ? "hessian" : "cov", "is of f alone");
-	if (to && (!to->mean || !to->var || !to->dmean || !to->dvar))
+	if (!to->mean || !to->var || !to->dmean || !to->dvar)
 		return gp__refuse(info, ODVGP_E_ARG, "gradient", "needs all of mean, var, dmean and dvar");
 	status = odvgp_predict_gradient(s, X, n, to, scratch, scratch_bytes, info);
 	if (status || !n) return status;
@@ -9917,6 +9919,7 @@ ODVGP_API odvgp_status odvgp_predict_y_gradient(const odvgp_server *s, const odv
 static ptrdiff_t gp__kernel_term(const gp__kernel *k, ptrdiff_t i, uint32_t *term)
 {
 	ptrdiff_t count[GP__MAX_NODES], at[GP__MAX_NODES];
+	ODVGP_ASSERT(k->nnode > 0);
 	for (uint32_t t = 0; t < k->nnode; t++) {
 		const uint32_t *node = k->node[t];
 		ptrdiff_t n = 1;
@@ -11804,6 +11807,7 @@ ODVGP_API odvgp_status odvgp_online_start(odvgp_online *online, const odvgp_serv
 	o.keep = p->M;
 	gp__online_begin(&w, &o, scratch, scratch_bytes);
 	gp__prediction *t = w.t;
+	ODVGP_ASSERT(t);
 	t->job->X2 = NULL;
 	GP__FOR(k, p->units) {
 		gp__view v = gp__view_of(from, k);
@@ -12129,6 +12133,7 @@ ODVGP_API odvgp_status odvgp_online_drop(odvgp_online *o, ptrdiff_t k, double *l
 		}
 	gp__online_shrink(&w, out);
 	gp__online_begin(&w, o, scratch, scratch_bytes);
+	ODVGP_ASSERT(w.t);
 	GP__FOR(q, w.t->P) gp__online_solve(&w, q);
 	o->loss += least;
 	if (loss) *loss = least;
@@ -14308,10 +14313,11 @@ ODVGP_API odvgp_status odvgp_export(const odvgp_server *s, const odvgp_export_se
 	if (scratch_bytes < odvgp_export_scratch(s, info)) return gp__scratch_small(info);
 	a = gp__scratch_arena(scratch, scratch_bytes);
 	gp__export_layout(&a, s, &e, &w);
+	if (a.bad || !e) return gp__scratch_small(info);
 	gp__arena_init(&rest, a.base + a.used, a.size - a.used);
 	memset(e, 0, sizeof *e);
 	e->t = gp__predict_begin(s, 1, 0, rest);
-	ODVGP_ASSERT(e->t);
+	if (!e->t) return gp__scratch_small(info);
 	e->p = e->t->p;
 	e->k = e->t->kernel;
 	e->o = o;
