@@ -5450,13 +5450,15 @@ static void gp__patch_move(
 {
 	ptrdiff_t row = t / gp__patches_across(p), column = t % gp__patches_across(p),
 			  run = (ptrdiff_t)p->columns * p->channels;
+	ODVGP_ASSERT(patch && (x || dx));
 	for (ptrdiff_t r = 0; r < p->rows; r++, patch += run) {
 		ptrdiff_t at = ((row * p->stride + r) * p->width + column * p->stride) * p->channels;
 		if (x) gp__copy(patch, x + at, run);
 		if (dx)
 			GP__FOR(i, run) dx[at + i] += patch[i];
 	}
-	if (!x || dx || !p->located) return;
+	if (dx || !p->located) return;
+	ODVGP_ASSERT(patch);
 	patch[0] = (odvgp_real)row;
 	patch[1] = (odvgp_real)column;
 }
