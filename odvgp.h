@@ -2105,6 +2105,7 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 static const double gp__two_pi = 6.2831853071795864769;
 static const double gp__log_2pi = 1.83787706640934548356;
 static const double gp__sqrt_half = 0.70710678118654752440;
+#endif
 
 /* --- arrays: finite, zero, copy --- */
 
@@ -2123,6 +2124,7 @@ static int gp__finite(const odvgp_real *x, ptrdiff_t n)
 	return a + b + c + d == 0;
 }
 
+#ifndef ODVGP_PREDICT_ONLY
 static ptrdiff_t gp__first_nonfinite(const odvgp_real *x, ptrdiff_t n)
 {
 	GP__FOR(i, n)
@@ -7164,18 +7166,29 @@ static double gp__exp_expect(const gp__lik_job *job)
 	return sum;
 }
 
-/*	From E[y|f] = c e^(s f) and Var[y|f] = c2 e^(s f) + c3 e^(2 s f). */
+/*	E[y|f] = c e^(s f) and Var[y|f] = c2 e^(s f) + c3 e^(2 s f). */
+typedef struct {
+	double c, s, c2, c3;
+} gp__exp_law;
+
+static gp__exp_law gp__exp_law_of(const gp__likelihood *lik, const odvgp_real *par)
+{
+	int counts = lik->whole, own = lik->params;
+	double number = own ? (double)par[0] : 1, c = counts ? 1 : number;
+	gp__exp_law law = {c, counts || own ? 1.0 : -1.0, (double)counts,
+			!counts ? c
+			: own   ? 1 / number
+					: 0};
+	return law;
+}
+
 static void gp__exp_moments(const gp__lik_job *job, odvgp_real *mean, odvgp_real *var)
 {
-	int counts = job->lik->whole, own = job->lik->params;
-	double par = own ? (double)job->par[0] : 1, c = counts ? 1 : par, s = counts || own ? 1 : -1,
-		   c3 = !counts ? c
-				: own   ? 1 / par
-						: 0;
+	const gp__exp_law y = gp__exp_law_of(job->lik, job->par);
 	GP__EACH_TARGET(at) {
-		double v = (double)job->var[at], e = exp(s * (double)job->mean[at] + 0.5 * v);
-		if (mean) mean[at] = (odvgp_real)(c * e);
-		if (var) var[at] = (odvgp_real)(counts * e + e * e * (c3 * exp(v) + c * c * expm1(v)));
+		double v = (double)job->var[at], e = exp(y.s * (double)job->mean[at] + 0.5 * v);
+		if (mean) mean[at] = (odvgp_real)(y.c * e);
+		if (var) var[at] = (odvgp_real)(y.c2 * e + e * e * (y.c3 * exp(v) + y.c * y.c * expm1(v)));
 	}
 }
 
@@ -9822,17 +9835,12 @@ typedef struct {
 } gp__y_slopes;
 
 /*	Of gp__exp_moments. */
-static gp__y_slopes gp__exp_slopes(const gp__likelihood *lik, double par, double m, double v)
+static gp__y_slopes gp__exp_slopes(gp__exp_law law, double m, double v)
 {
-	int counts = lik->whole;
-	double c = counts ? 1 : par, s = counts || lik->params ? 1 : -1,
-		   c3 = !counts       ? c
-				: lik->params ? 1 / par
-							  : 0,
-		   e = exp(s * m + 0.5 * v), own = counts ? e : 0,
-		   second = e * e * (c3 * exp(v) + c * c * expm1(v));
-	gp__y_slopes y = {s * c * e, 0.5 * c * e, s * (own + 2 * second),
-			0.5 * own + second + e * e * (c3 + c * c) * exp(v)};
+	double e = exp(law.s * m + 0.5 * v), own = law.c2 * e, square = law.c * law.c,
+		   second = e * e * (law.c3 * exp(v) + square * expm1(v));
+	gp__y_slopes y = {law.s * law.c * e, 0.5 * law.c * e, law.s * (own + 2 * second),
+			0.5 * own + second + e * e * (law.c3 + square) * exp(v)};
 	return y;
 }
 
@@ -9851,7 +9859,6 @@ static odvgp_status gp__y_closed(const gp__predictor *p, odvgp_info *info)
 {
 	int kind = p->likelihood;
 	if (gp__likelihoods[kind].flags & GP__LIK_SCALABLE || kind == ODVGP_LIKELIHOOD_BERNOULLI ||
-			kind == ODVGP_LIKELIHOOD_STUDENTT ||
 			(kind >= ODVGP_LIKELIHOOD_POISSON && kind <= ODVGP_LIKELIHOOD_GAMMA))
 		return ODVGP_OK;
 	return gp__unsupported(info, "server", "has no closed moments of y with this likelihood");
@@ -9879,7 +9886,7 @@ ODVGP_API odvgp_status odvgp_predict_y_gradient(const odvgp_server *s, const odv
 		gp__y_slopes y =
 				p->likelihood == ODVGP_LIKELIHOOD_BERNOULLI
 						? gp__bernoulli_slopes((double)v.rule[0], mean, var)
-						: gp__exp_slopes(lik, lik->params ? (double)v.lik_params[0] : 1, mean, var);
+						: gp__exp_slopes(gp__exp_law_of(lik, v.lik_params), mean, var);
 		GP__FROM(d, k * s->D, (k + 1) * s->D) {
 			double dm = (double)to->dmean[d], dv = (double)to->dvar[d];
 			to->dmean[d] = (odvgp_real)(y.mean_m * dm + y.mean_v * dv);
@@ -12322,7 +12329,8 @@ static void gp__rows_next_unit(const gp__compact *p, gp__compact_view *v)
 }
 #undef GP__X
 
-/*	Each step is one-to-one in the sum: a change of one word is always seen. */
+/*	Each step is one-to-one in the sum: a change of one word is always seen. Without the products of
+	64 bits in gp__checksum, which a controller has to put together. */
 static uint32_t gp__rows_sum(const gp__compact *p)
 {
 	const uint32_t *word = &p->D, *end = (const uint32_t *)((uintptr_t)p + p->bytes);
@@ -12343,8 +12351,9 @@ typedef struct gp__row {
 	odvgp_real *u, *A, *mean, *var; /* [columns], [M], [P] of all units */
 	odvgp_real *T;                  /* [M] for gradients or an inverse */
 	/* for gradients: slope [groups], c [P,M+1], derivatives in u [P,columns] and, of all units, in
-	   X [P,D]; what a unit and a row then do, else NULL, so that predictions do not link it */
+	   X [P,D]; what a process, a unit and a row do with them, else NULL, so that predictions do not link it */
 	odvgp_real *slope, *c, *mean_by_u, *var_by_u, *mean_by_x, *var_by_x;
+	void (*weights)(struct gp__row *r, size_t q, const odvgp_real *R, int kept);
 	void (*gradients)(struct gp__row *r);
 	void (*put)(const struct gp__row *r, size_t i, size_t n, const odvgp_gradient *to);
 	int noise; /* variances are those of y */
@@ -12786,10 +12795,11 @@ static void gp__row_var(gp__row *r)
 		left = gp__rows_choose(left < 0, 0, left);
 	}
 	for (size_t q = 0; q < r->P; q++) {
+		const odvgp_real *own = R;
 		const odvgp_real square = gp__row_factor(r, q, &R), rest = prior - square,
 						 var = dense ? left + square : gp__rows_choose(rest < 0, 0, rest);
 		r->var[r->first + q] = gp__rows_choose(r->bad, prior, var);
-		if (r->gradients) r->c[q * (p->M + 1) + p->M] = dense ? left : var;
+		if (r->weights) r->weights(r, q, own, (dense ? left : var) > 0);
 	}
 }
 
@@ -12799,15 +12809,9 @@ static void gp__row_gradients(gp__row *r)
 	const gp__compact *p = r->p;
 	const gp__compact_view *v = &r->v;
 	const size_t C = p->columns, P = r->P, M = p->M;
-	const odvgp_real *R = v->R;
 	for (size_t k = 0; k < P * C; k++) r->mean_by_u[k] = r->var_by_u[k] = 0;
 	for (size_t k = r->first * p->D; k < (r->first + P) * p->D; k++)
 		r->mean_by_x[k] = r->var_by_x[k] = 0;
-	for (size_t q = 0; q < P; q++) {
-		const odvgp_real *own = R;
-		gp__row_factor(r, q, &R);
-		gp__row_weights(r, q, own, r->c[q * (M + 1) + M] > 0);
-	}
 	gp__row_slopes(r, M, v->beta, p->flags & GP__ROWS_NO_ALPHA ? NULL : v->alpha, r->c);
 	gp__row_slopes(r, 1, r->u, NULL, r->c + M);
 	gp__row_slopes(r, p->M_gamma, v->gamma, v->a, NULL);
@@ -12831,13 +12835,6 @@ static odvgp_status gp__rows_fail(
 		info->text[0] = 0;
 	}
 	return status;
-}
-
-static int gp__compact_finite(const odvgp_real *x, size_t n)
-{
-	odvgp_real sum = 0;
-	for (; n > 0; n--, x++) sum += *x - *x;
-	return sum == 0;
 }
 
 static int gp__rows_positive(const odvgp_real *x, size_t n)
@@ -12911,7 +12908,7 @@ static odvgp_status gp__rows_check(const gp__compact *p, size_t bytes)
 		return ODVGP_E_FORMAT;
 	gp__rows_view_of(p, &v);
 	const size_t reals = (p->bytes - gp__rows_head(p)) / sizeof(odvgp_real);
-	if (!gp__compact_finite(v.x_mean, reals) || !gp__rows_positive(v.noise, p->noises) ||
+	if (!gp__finite(v.x_mean, (ptrdiff_t)reals) || !gp__rows_positive(v.noise, p->noises) ||
 			!gp__rows_positive(v.y_scale, p->F))
 		return ODVGP_E_FORMAT;
 	for (uint32_t k = 0; k < p->units; k++) {
@@ -12976,7 +12973,7 @@ static odvgp_real gp__rows_mix(
 static void gp__row_run(gp__row *r, const odvgp_real *x, int variance)
 {
 	const gp__compact *p = r->p;
-	r->bad = !gp__compact_finite(x, p->D);
+	r->bad = !gp__finite(x, (ptrdiff_t)p->D);
 	gp__rows_view_of(p, &r->v);
 	for (r->first = 0; r->first < p->P; r->first += r->P) {
 		gp__rows_next_unit(p, &r->v);
@@ -13049,6 +13046,7 @@ static void gp__row_begin(gp__row *r, void *scratch, int noise)
 {
 	r->u = (odvgp_real *)scratch;
 	r->noise = noise;
+	r->weights = NULL;
 	r->gradients = NULL;
 	r->put = NULL;
 }
@@ -13081,6 +13079,7 @@ ODVGP_API odvgp_status odvgp_predict_gradient(const odvgp_server *s, const odvgp
 	if (gradient->hessian || gradient->cov)
 		return gp__rows_fail(info, ODVGP_E_UNSUPPORTED, gradient->hessian ? "hessian" : "cov", -1);
 	gp__row_begin(&r, scratch, 0);
+	r.weights = gp__row_weights;
 	r.gradients = gp__row_gradients;
 	r.put = gp__row_put;
 	return gp__rows_call(&r, s, X, n, gradient, scratch_bytes, info);

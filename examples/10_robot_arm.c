@@ -20,12 +20,7 @@ enum { N = 800, D = STATE, TIMES = 241, STEPS = 800 };
 int main(void)
 {
 	static double X[N][D], Y[N][JOINTS], x_mean[D], x_scale[D], y_mean[JOINTS], y_scale[JOINTS];
-	static const double range[D] = {1.5, 1.8, 2, 3, 3, 6}, noise[JOINTS] = {0.5, 0.2};
-	for (int i = 0; i < N; i++) {
-		for (int d = 0; d < D; d++) X[i][d] = range[d] * (2 * uniform() - 1);
-		arm_torques(X[i], 0, Y[i]);
-		for (int j = 0; j < JOINTS; j++) Y[i][j] += noise[j] * normal();
-	}
+	arm_rows(N, X, Y);
 	odvgp_info info;
 	standardise(&X[0][0], N, D, x_mean, x_scale);
 	standardise(&Y[0][0], N, JOINTS, y_mean, y_scale);
@@ -74,7 +69,7 @@ int main(void)
 		}
 		printf("%-9s %8.2f Nm %7.2f Nm %10.0f %% %6.2f Nm %8.2f\n", names[j], sqrt(all),
 				sqrt(squares), 100.0 * inside / TIMES, sqrt(noise_variance[j]) * y_scale[j],
-				noise[j]);
+				arm_noise[j]);
 		band(mean[j], var[j], TIMES, low[j], high[j]);
 		plot_item panel[3] = {
 				{PLOT_BAND, TWO_SD " of f", t, low[j], high[j], TIMES, 0, 0},

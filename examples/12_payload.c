@@ -1,7 +1,7 @@
 /*  A robot arm learns on the job. Its inverse dynamics are learned before, without a load; after 15
-    of 45 seconds it takes 0.8 kg, after 30 it puts them down. Each row is first predicted, then
-    learned: by nobody; online without and with forgetting; and by training anew on the last 4
-    seconds, once a second.
+    of 45 seconds the arm takes up 0.8 kg, after 30 it puts them down. Each row is first predicted
+    and then learned, in one of four ways: not at all; online, without or with forgetting; or by
+    training a new model once a second on the last 4 seconds.
 
         cc -O2 -I. examples/12_payload.c -o build/12_payload -lm && build/12_payload
 
@@ -10,7 +10,7 @@
         no adaptation                 0.5 1.0  5.6 0.0  5.3 0.1  0.5 1.0  0.5 1.0
         online                        0.5 1.0  4.6 0.1  3.7 0.1  2.2 0.2  2.1 0.3
         online, forgetting            0.5 1.0  0.6 0.9  0.6 1.0  0.7 1.0  0.5 1.0
-        anew                          1.7 0.9  7.7 0.6  5.6 0.8  6.3 0.9  2.1 0.9
+        retrained                     1.7 0.9  7.7 0.6  5.6 0.8  6.3 0.9  2.1 0.9
         picture: build/12_payload.svg
 */
 #define ODVGP_IMPLEMENTATION
@@ -27,17 +27,10 @@ enum {
 	ROWS = TIME * RATE,
 	WINDOW = 4 * RATE
 };
-enum { FIXED, KEEPING, FORGETTING, ANEW, WAYS };
-static const char *const names[WAYS] = {"no adaptation", "online", "online, forgetting", "anew"};
-static const double noise[JOINTS] = {0.5, 0.2};
+enum { FIXED, KEEPING, FORGETTING, RETRAINED, WAYS };
+static const char *const names[WAYS] = {
+		"no adaptation", "online", "online, forgetting", "retrained"};
 static double x_mean[D], x_scale[D], y_mean[JOINTS], y_scale[JOINTS];
-
-/*  Noisy torques of the arm with a load at its end. */
-static void dynamics(const double *x, double load, double *torque)
-{
-	arm_torques(x, load, torque);
-	for (int j = 0; j < JOINTS; j++) torque[j] += noise[j] * normal();
-}
 
 /*  A model of n rows, served in the units of X and Y, which are standardised as the first was. */
 static void train(service *s, const double *X, const double *Y, int n, int M, int steps)
@@ -63,13 +56,12 @@ int main(void)
 {
 	static double X[N][D], Y[N][JOINTS], x[ROWS][D], y[ROWS][JOINTS];
 	static double error[WAYS][TIME], share[WAYS][TIME], seconds[TIME];
-	static const double range[D] = {1.5, 1.8, 2, 3, 3, 6}, lambda[WAYS] = {0, 1, 0.99, 0};
+	static const double lambda[WAYS] = {0, 1, 0.99, 0};
 	odvgp_info info;
-	for (int i = 0; i < N; dynamics(X[i], 0, Y[i]), i++)
-		for (int d = 0; d < D; d++) X[i][d] = range[d] * (2 * uniform() - 1);
+	arm_rows(N, X, Y);
 	must(odvgp_column_scales(&X[0][0], N, D, x_mean, x_scale, &info), &info);
 	must(odvgp_column_scales(&Y[0][0], N, JOINTS, y_mean, y_scale, &info), &info);
-	service start, anew = {{NULL, NULL, 0, 0, 0, 0, 0}, NULL, NULL, 0};
+	service start, retrained = {{NULL, NULL, 0, 0, 0, 0, 0}, NULL, NULL, 0};
 	train(&start, &X[0][0], &Y[0][0], N, 80, STEPS);
 
 	/* What learns needs no model: a server, and memory. */
@@ -83,15 +75,15 @@ int main(void)
 		int second = i / RATE;
 		seconds[second] = second + 0.5;
 		arm_movement((double)i / RATE, x[i]);
-		dynamics(x[i], second >= 15 && second < 30 ? 0.8 : 0, y[i]);
+		arm_measure(x[i], second >= 15 && second < 30 ? 0.8 : 0, y[i]);
 		if (i % RATE == 0 && i >= WINDOW) {
-			serve_end(&anew);
-			train(&anew, x[i - WINDOW], y[i - WINDOW], WINDOW, 40, 60);
+			serve_end(&retrained);
+			train(&retrained, x[i - WINDOW], y[i - WINDOW], WINDOW, 40, 60);
 		}
 		for (int k = 0; k < WAYS; k++) {
-			const odvgp_server *s = lambda[k] > 0             ? &online[k].server
-									: k == ANEW && anew.block ? &anew.server
-															  : &start.server;
+			const odvgp_server *s = lambda[k] > 0                       ? &online[k].server
+									: k == RETRAINED && retrained.block ? &retrained.server
+																		: &start.server;
 			double mean[JOINTS], var[JOINTS];
 			must(odvgp_predict_y(s, x[i], 1, mean, var, start.scratch, start.bytes, &info), &info);
 			double off = y[i][0] - mean[0];
@@ -127,6 +119,6 @@ int main(void)
 			{"shoulder: rms error", "seconds", "Nm", items[0], WAYS, 0, TIME, 0, 0, 0},
 			{"inside " TWO_SD, "seconds", "%", items[1], WAYS, 0, TIME, 0, 102, 0}};
 	const char *path = "build/12_payload.svg";
-	serve_end(&start), serve_end(&anew);
+	serve_end(&start), serve_end(&retrained);
 	return drawn(plot_scenes(path, NULL, scenes, 2), path);
 }

@@ -84,12 +84,7 @@ static int follow(const odvgp_server *s, double *rms)
 int main(void)
 {
 	static double X[N][D], Y[N][JOINTS], x_mean[D], x_scale[D], y_mean[JOINTS], y_scale[JOINTS];
-	static const double range[D] = {1.5, 1.8, 2, 3, 3, 6}, noise[JOINTS] = {0.5, 0.2};
-	for (int i = 0; i < N; i++) {
-		for (int d = 0; d < D; d++) X[i][d] = range[d] * (2 * uniform() - 1);
-		arm_torques(X[i], 0, Y[i]);
-		for (int j = 0; j < JOINTS; j++) Y[i][j] += noise[j] * normal();
-	}
+	arm_rows(N, X, Y);
 	odvgp_info info;
 	standardise(&X[0][0], N, D, x_mean, x_scale);
 	standardise(&Y[0][0], N, JOINTS, y_mean, y_scale);

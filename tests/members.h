@@ -64,6 +64,18 @@ TEST_UNUSED static fixture make_pair(int mean, int cov, const odvgp_config *cfg,
 	return a;
 }
 
+/*  The same of 30 rows and two inputs, with linear mean functions for two means of three; what [40]:
+    its name. */
+TEST_UNUSED static fixture make_sloped_pair(
+		int mean, int cov, ptrdiff_t P, ptrdiff_t M, ptrdiff_t Mg, const char *kernel, char *what)
+{
+	odvgp_config c = pair_config(mean, cov, 30, P, M, Mg);
+	c.layer[0].mean_function =
+			(odvgp_mean_function)(mean % 3 ? ODVGP_MEAN_FUNCTION_LINEAR : ODVGP_MEAN_FUNCTION_ZERO);
+	snprintf(what, 40, "%s + %s", mean_name[mean], cov_name[cov]);
+	return make_pair(mean, cov, &c, kernel);
+}
+
 /* ---- slots in long double ---- */
 
 TEST_UNUSED static void assign_wide(fixture *a, const char *name, const wide *v)

@@ -156,21 +156,32 @@ TEST_UNUSED static void copy_slots(fixture *to, const fixture *from, const char 
 		free(v);
 	}
 }
-/*  A model whose kernel is the expression, where every second base kernel has one lengthscale
-    for each column, with data and with random values in all slots. */
+/*  The rest of a model of the expression, with data and with random values in all slots. */
+TEST_UNUSED static void make_rest(fixture *a, const odvgp_config *cfg, const char *kernel)
+{
+	odvgp_config c = *cfg;
+	c.layer[0].kernel = kernel;
+	make_block(a, &c);
+	make_data(a, c.N, c.layer[0].D, c.layer[0].P, 1.5, 0.2);
+	randomise_slots(a);
+}
+TEST_UNUSED static fixture make_kernel(const odvgp_config *cfg, const char *kernel)
+{
+	fixture a;
+	memset(&a, 0, sizeof a);
+	make_rest(&a, cfg, kernel);
+	return a;
+}
+/*  The same, where every second base kernel has one lengthscale for each column. */
 TEST_UNUSED static fixture make_random(const odvgp_config *cfg, const char *kernel)
 {
 	fixture a;
-	odvgp_config c = *cfg;
 	int l;
 	memset(&a, 0, sizeof a);
 	CHECK(ref_kernel_read(&a.k, kernel));
 	for (l = 0; l < a.k.base_kernels; l++) a.k.base[l].ard = l % 2 && ref_can_be_ard(&a.k.base[l]);
 	ref_kernel_spell(&a.k, a.text, sizeof a.text);
-	c.layer[0].kernel = a.text;
-	make_block(&a, &c);
-	make_data(&a, c.N, c.layer[0].D, c.layer[0].P, 1.5, 0.2);
-	randomise_slots(&a);
+	make_rest(&a, cfg, a.text);
 	return a;
 }
 /*  Kernels for make_random. */
@@ -335,6 +346,20 @@ TEST_UNUSED static int untouched(const void *p, size_t n)
 #define NO_SIZE(call, want, culprit) REFUSED_FOR((call) ? ODVGP_OK : info.status, want, culprit)
 
 /* ---- predictors ---- */
+
+/*  Units of two inputs and of up to three outputs, and rows of X in them. */
+TEST_UNUSED static const odvgp_real units_x_mean[] = {3, -1},
+									units_x_scale[] = {100, (odvgp_real)0.01},
+									units_y_mean[] = {4, 5, 6},
+									units_y_scale[] = {10, 1, (odvgp_real)0.1};
+TEST_UNUSED static const odvgp_scales in_units = {
+		units_x_mean, units_x_scale, units_y_mean, units_y_scale};
+TEST_UNUSED static const double units_of_x[] = {100, 0.01};
+TEST_UNUSED static void to_units(const odvgp_real *X, ptrdiff_t rows, odvgp_real *to)
+{
+	for (ptrdiff_t i = 0; i < 2 * rows; i++)
+		to[i] = units_x_mean[i % 2] + units_x_scale[i % 2] * X[i];
+}
 
 /*  A predictor with room for predictions and samples of some rows. */
 typedef struct served {

@@ -113,29 +113,14 @@ TEST(every_member_and_factor)
 	int mean, cov;
 	EACH_PAIR(mean, cov)
 	{
-		odvgp_config c = pair_config(mean, cov, 30, OUTPUTS, 7, 9);
 		char what[40];
-		c.layer[0].mean_function = (odvgp_mean_function)(mean % 3 ? ODVGP_MEAN_FUNCTION_LINEAR
-																  : ODVGP_MEAN_FUNCTION_ZERO);
 		test_seed = 700 + (uint64_t)(mean * COVS + cov);
-		fixture a = make_pair(mean, cov, &c, "matern52 + rbf");
+		fixture a = make_sloped_pair(mean, cov, OUTPUTS, 7, 9, "matern52 + rbf", what);
 		served p = serve_rows(&a, NULL, ROWS);
-		snprintf(what, sizeof what, "%s + %s", mean_name[mean], cov_name[cov]);
 		compare_with_server(&p, a.X, one, 30, what);
 		unserve(&p);
 		drop(&a);
 	}
-}
-
-static fixture make_kernel(odvgp_config *c, const char *kernel)
-{
-	fixture a;
-	memset(&a, 0, sizeof a);
-	c->layer[0].kernel = kernel;
-	make_block(&a, c);
-	make_data(&a, c->N, INPUTS, c->layer[0].P, 1.5, 0.2);
-	randomise_slots(&a);
-	return a;
 }
 
 TEST(every_kernel)
@@ -158,10 +143,6 @@ TEST(every_kernel)
 
 TEST(mixed_and_independent_outputs_in_their_units)
 {
-	static const odvgp_real x_mean[] = {3, -1}, y_mean[] = {4, 5, 6};
-	const odvgp_real x_scale[] = {100, GP__R(0.01)}, y_scale[] = {10, 1, GP__R(0.1)};
-	const odvgp_scales scales = {x_mean, x_scale, y_mean, y_scale};
-	const double unit[] = {100, 0.01};
 	for (int k = 0; k < 3; k++) {
 		odvgp_config c = random_config(30, INPUTS, k == 1 ? 2 : OUTPUTS, 6, 8);
 		odvgp_real X[ROWS * INPUTS];
@@ -170,10 +151,12 @@ TEST(mixed_and_independent_outputs_in_their_units)
 		c.layer[0].mean_function = ODVGP_MEAN_FUNCTION_LINEAR;
 		test_seed = 740 + (uint64_t)k;
 		fixture a = make_random(&c, "matern52 + periodic");
-		served p = serve_rows(&a, &scales, ROWS);
-		for (int i = 0; i < ROWS * INPUTS; i++)
-			X[i] = x_mean[i % INPUTS] + x_scale[i % INPUTS] * a.X[i];
-		compare_with_server(&p, X, unit, 300, k == 1 ? "mixed" : k ? "independent" : "shared");
+		served p = serve_rows(&a, &in_units, ROWS);
+		to_units(a.X, ROWS, X);
+		compare_with_server(&p, X, units_of_x, 300,
+				k == 1 ? "mixed"
+				: k    ? "independent"
+					   : "shared");
 		unserve(&p);
 		drop(&a);
 	}

@@ -191,14 +191,10 @@ TEST(every_member_and_factor)
 	int mean, cov;
 	EACH_PAIR(mean, cov)
 	{
-		odvgp_config c = pair_config(mean, cov, 30, 3, 7, 9);
 		char what[40];
-		c.layer[0].mean_function = (odvgp_mean_function)(mean % 3 ? ODVGP_MEAN_FUNCTION_LINEAR
-																  : ODVGP_MEAN_FUNCTION_ZERO);
 		test_seed = 700 + (uint64_t)(mean * COVS + cov);
-		fixture a = make_pair(mean, cov, &c, "matern52 + rbf");
+		fixture a = make_sloped_pair(mean, cov, 3, 7, 9, "matern52 + rbf", what);
 		served p = serve_rows(&a, NULL, ROWS);
-		snprintf(what, sizeof what, "%s + %s", mean_name[mean], cov_name[cov]);
 		write_cases(&p.s, a.X, ROWS, one, what);
 		unserve(&p);
 		drop(&a);
@@ -215,13 +211,8 @@ TEST(every_kernel)
 			"rbf(dims=1+0) * matern12"};
 	for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
 		odvgp_config c = random_config(30, 2, 1, 6, 9);
-		fixture a;
-		memset(&a, 0, sizeof a);
 		test_seed = 720 + (uint64_t)k;
-		c.layer[0].kernel = kernels[k];
-		make_block(&a, &c);
-		make_data(&a, c.N, 2, 1, 1.5, 0.2);
-		randomise_slots(&a);
+		fixture a = make_kernel(&c, kernels[k]);
 		served p = serve_rows(&a, NULL, ROWS);
 		write_cases(&p.s, a.X, ROWS, one, kernels[k]);
 		unserve(&p);
@@ -231,10 +222,6 @@ TEST(every_kernel)
 
 TEST(outputs_in_their_units)
 {
-	static const odvgp_real x_mean[] = {3, -1}, y_mean[] = {4, 5, 6};
-	const odvgp_real x_scale[] = {100, GP__R(0.01)}, y_scale[] = {10, 1, GP__R(0.1)};
-	const odvgp_scales scales = {x_mean, x_scale, y_mean, y_scale};
-	const double unit[] = {100, 0.01};
 	static const odvgp_mean_function functions[] = {
 			ODVGP_MEAN_FUNCTION_CONSTANT, ODVGP_MEAN_FUNCTION_LINEAR, ODVGP_MEAN_FUNCTION_LINEAR};
 	static const char *const names[] = {"shared", "mixed", "independent"};
@@ -246,9 +233,9 @@ TEST(outputs_in_their_units)
 		c.layer[0].mean_function = functions[k];
 		test_seed = 740 + (uint64_t)k;
 		fixture a = make_random(&c, k == 2 ? "matern52 * rbf + linear + periodic" : "matern52");
-		served p = serve_rows(&a, &scales, ROWS);
-		for (int i = 0; i < 2 * ROWS; i++) X[i] = x_mean[i % 2] + x_scale[i % 2] * a.X[i];
-		write_cases(&p.s, X, ROWS, unit, names[k]);
+		served p = serve_rows(&a, &in_units, ROWS);
+		to_units(a.X, ROWS, X);
+		write_cases(&p.s, X, ROWS, units_of_x, names[k]);
 		unserve(&p);
 		drop(&a);
 	}

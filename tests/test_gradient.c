@@ -113,14 +113,10 @@ TEST(every_member_and_factor)
 	int mean, cov;
 	EACH_PAIR(mean, cov)
 	{
-		odvgp_config c = pair_config(mean, cov, 30, OUTPUTS, 7, 9);
 		char what[40];
-		c.layer[0].mean_function = (odvgp_mean_function)(mean % 3 ? ODVGP_MEAN_FUNCTION_LINEAR
-																  : ODVGP_MEAN_FUNCTION_ZERO);
 		test_seed = 700 + (uint64_t)(mean * COVS + cov);
-		fixture a = make_pair(mean, cov, &c, "matern52 + rbf");
+		fixture a = make_sloped_pair(mean, cov, OUTPUTS, 7, 9, "matern52 + rbf", what);
 		served p = serve_rows(&a, NULL, ROWS);
-		snprintf(what, sizeof what, "%s + %s", mean_name[mean], cov_name[cov]);
 		gradients g = gradients_at(&p.s, a.X, ROWS, ROWS);
 		compare_with_differences(&p, a.X, one, &g, what);
 		compare_hessians(&p, a.X, one, &g, what);
@@ -144,13 +140,8 @@ TEST(every_kernel)
 			"periodic(ard, dims=0) * rq(dims=1) + polynomial * matern52"};
 	for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
 		odvgp_config c = random_config(30, INPUTS, 2, 70, 80); /* more than one chunk */
-		fixture a;
-		memset(&a, 0, sizeof a);
 		test_seed = 720 + (uint64_t)k;
-		c.layer[0].kernel = kernels[k];
-		make_block(&a, &c);
-		make_data(&a, c.N, INPUTS, 2, 1.5, 0.2);
-		randomise_slots(&a);
+		fixture a = make_kernel(&c, kernels[k]);
 		/* Differences do not cross matern12's cusps, which lie in [-2, 2]. */
 		for (int i = 0; i < ROWS && strstr(kernels[k], "matern12"); i++)
 			a.X[i * INPUTS] += GP__R(4.5);
@@ -165,10 +156,6 @@ TEST(every_kernel)
 
 TEST(mixed_and_independent_outputs_in_their_units)
 {
-	static const odvgp_real x_mean[] = {3, -1}, y_mean[] = {4, 5, 6};
-	const odvgp_real x_scale[] = {100, GP__R(0.01)}, y_scale[] = {10, 1, GP__R(0.1)};
-	const odvgp_scales scales = {x_mean, x_scale, y_mean, y_scale};
-	const double unit[] = {100, 0.01};
 	for (int k = 0; k < 3; k++) {
 		odvgp_config c = random_config(30, INPUTS, k == 1 ? 2 : OUTPUTS, 6, 8);
 		odvgp_real X[ROWS * INPUTS];
@@ -177,13 +164,12 @@ TEST(mixed_and_independent_outputs_in_their_units)
 		c.layer[0].mean_function = ODVGP_MEAN_FUNCTION_CONSTANT;
 		test_seed = 740 + (uint64_t)k;
 		fixture a = make_random(&c, "matern52");
-		served p = serve_rows(&a, &scales, ROWS);
-		for (int i = 0; i < ROWS * INPUTS; i++)
-			X[i] = x_mean[i % INPUTS] + x_scale[i % INPUTS] * a.X[i];
+		served p = serve_rows(&a, &in_units, ROWS);
+		to_units(a.X, ROWS, X);
 		gradients g = gradients_at(&p.s, X, ROWS, ROWS);
 		const char *what = k == 1 ? "mixed" : k ? "independent" : "shared";
-		compare_with_differences(&p, X, unit, &g, what);
-		compare_hessians(&p, X, unit, &g, what);
+		compare_with_differences(&p, X, units_of_x, &g, what);
+		compare_hessians(&p, X, units_of_x, &g, what);
 		unserve(&p);
 		drop(&a);
 	}

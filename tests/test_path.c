@@ -100,14 +100,10 @@ TEST(every_member)
 	int mean, cov;
 	EACH_PAIR(mean, cov)
 	{
-		odvgp_config c = pair_config(mean, cov, 30, OUTPUTS, 5, 6);
 		char what[40];
-		c.layer[0].mean_function = (odvgp_mean_function)(mean % 3 ? ODVGP_MEAN_FUNCTION_LINEAR
-																  : ODVGP_MEAN_FUNCTION_ZERO);
 		test_seed = 900 + (uint64_t)(mean * COVS + cov);
-		fixture a = make_pair(mean, cov, &c, "rbf");
+		fixture a = make_sloped_pair(mean, cov, OUTPUTS, 5, 6, "rbf", what);
 		served p = serve_rows(&a, NULL, POINTS);
-		snprintf(what, sizeof what, "%s + %s", mean_name[mean], cov_name[cov]);
 		compare_moments(&p, a.X, 3, what);
 		compare_gradients(&p, a.X, one, what);
 		unserve(&p);
@@ -124,14 +120,9 @@ TEST(every_kernel)
 			"polynomial * linear + polynomial(dims=0) * rbf"};
 	for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
 		odvgp_config c = random_config(30, INPUTS, OUTPUTS, 4, 5);
-		fixture a;
-		memset(&a, 0, sizeof a);
 		test_seed = 930 + (uint64_t)k;
-		c.layer[0].kernel = kernels[k];
 		c.independent = k % 2;
-		make_block(&a, &c);
-		make_data(&a, c.N, INPUTS, OUTPUTS, 1.5, 0.2);
-		randomise_slots(&a);
+		fixture a = make_kernel(&c, kernels[k]);
 		served p = serve_rows(&a, NULL, POINTS);
 		compare_moments(&p, a.X, 4, kernels[k]);
 		/* in float, differences do not resolve the waves of matern12 */
@@ -143,10 +134,6 @@ TEST(every_kernel)
 
 TEST(mixed_and_independent_outputs_in_their_units)
 {
-	static const odvgp_real x_mean[] = {3, -1}, y_mean[] = {4, 5, 6};
-	const odvgp_real x_scale[] = {100, GP__R(0.01)}, y_scale[] = {10, 1, GP__R(0.1)};
-	const odvgp_scales scales = {x_mean, x_scale, y_mean, y_scale};
-	const double unit[] = {100, 0.01};
 	for (int k = 0; k < 3; k++) {
 		odvgp_config c = random_config(30, INPUTS, OUTPUTS, 4, 6);
 		odvgp_real X[POINTS * INPUTS];
@@ -155,11 +142,10 @@ TEST(mixed_and_independent_outputs_in_their_units)
 		c.layer[0].mean_function = ODVGP_MEAN_FUNCTION_CONSTANT;
 		test_seed = 960 + (uint64_t)k;
 		fixture a = make_random(&c, "matern52 + rbf");
-		served p = serve_rows(&a, &scales, POINTS);
-		for (int i = 0; i < POINTS * INPUTS; i++)
-			X[i] = x_mean[i % INPUTS] + x_scale[i % INPUTS] * a.X[i];
+		served p = serve_rows(&a, &in_units, POINTS);
+		to_units(a.X, POINTS, X);
 		compare_moments(&p, X, 3, k ? "mixed" : "independent");
-		compare_gradients(&p, X, unit, k ? "mixed" : "independent");
+		compare_gradients(&p, X, units_of_x, k ? "mixed" : "independent");
 		unserve(&p);
 		drop(&a);
 	}
@@ -170,13 +156,8 @@ TEST(mixed_and_independent_outputs_in_their_units)
 TEST(exact_features)
 {
 	odvgp_config c = random_config(30, INPUTS, 1, 5, 0);
-	fixture a;
-	memset(&a, 0, sizeof a);
 	test_seed = 970;
-	c.layer[0].kernel = "polynomial(degree=2)";
-	make_block(&a, &c);
-	make_data(&a, c.N, INPUTS, 1, 1.5, 0.2);
-	randomise_slots(&a);
+	fixture a = make_kernel(&c, "polynomial(degree=2)");
 	served p = serve_rows(&a, NULL, 1);
 	size_t bytes = odvgp_path_size(&p.s, 50, NULL);
 	void *block = test_alloc(bytes);

@@ -141,14 +141,10 @@ TEST(every_member)
 	int mean, cov;
 	EACH_PAIR(mean, cov)
 	{
-		odvgp_config c = pair_config(mean, cov, 30, OUTPUTS, 7, 9);
 		char what[40];
-		c.layer[0].mean_function = (odvgp_mean_function)(mean % 3 ? ODVGP_MEAN_FUNCTION_LINEAR
-																  : ODVGP_MEAN_FUNCTION_ZERO);
 		test_seed = 800 + (uint64_t)(mean * COVS + cov);
-		fixture a = make_pair(mean, cov, &c, "rbf + rbf");
+		fixture a = make_sloped_pair(mean, cov, OUTPUTS, 7, 9, "rbf + rbf", what);
 		served p = serve_rows(&a, NULL, 1);
-		snprintf(what, sizeof what, "%s + %s", mean_name[mean], cov_name[cov]);
 		compare(&p, a.X, roots[cov % 3], what);
 		unserve(&p);
 		drop(&a);
@@ -164,14 +160,9 @@ TEST(every_kernel)
 	for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++)
 		for (int independent = 0; independent < 2; independent++) {
 			odvgp_config c = random_config(30, INPUTS, OUTPUTS, 7, 9);
-			fixture a;
-			memset(&a, 0, sizeof a);
 			test_seed = 830 + (uint64_t)k;
-			c.layer[0].kernel = kernels[k];
 			c.independent = independent;
-			make_block(&a, &c);
-			make_data(&a, c.N, INPUTS, OUTPUTS, 1.5, 0.2);
-			randomise_slots(&a);
+			fixture a = make_kernel(&c, kernels[k]);
 			served p = serve_rows(&a, NULL, 1);
 			for (int r = 0; r < 3; r++) compare(&p, a.X + 2 * r, roots[r], kernels[k]);
 			unserve(&p);
