@@ -12351,7 +12351,8 @@ typedef struct gp__row {
 	odvgp_real *u, *A, *mean, *var; /* [columns], [M], [P] of all units */
 	odvgp_real *T;                  /* [M] for gradients or an inverse */
 	/* for gradients: slope [groups], c [P,M+1], derivatives in u [P,columns] and, of all units, in
-	   X [P,D]; what a process, a unit and a row do with them, else NULL, so that predictions do not link it */
+	   X [P,D]; then what a process, a unit and a row do with them, or NULL, so that predictions do
+	   not link it */
 	odvgp_real *slope, *c, *mean_by_u, *var_by_u, *mean_by_x, *var_by_x;
 	void (*weights)(struct gp__row *r, size_t q, const odvgp_real *R, int kept);
 	void (*gradients)(struct gp__row *r);

@@ -352,7 +352,7 @@ TEST_UNUSED static const odvgp_real units_x_mean[] = {3, -1},
 									units_x_scale[] = {100, (odvgp_real)0.01},
 									units_y_mean[] = {4, 5, 6},
 									units_y_scale[] = {10, 1, (odvgp_real)0.1};
-TEST_UNUSED static const odvgp_scales in_units = {
+TEST_UNUSED static const odvgp_scales units_of_data = {
 		units_x_mean, units_x_scale, units_y_mean, units_y_scale};
 TEST_UNUSED static const double units_of_x[] = {100, 0.01};
 TEST_UNUSED static void to_units(const odvgp_real *X, ptrdiff_t rows, odvgp_real *to)

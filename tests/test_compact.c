@@ -151,7 +151,7 @@ TEST(mixed_and_independent_outputs_in_their_units)
 		c.layer[0].mean_function = ODVGP_MEAN_FUNCTION_LINEAR;
 		test_seed = 740 + (uint64_t)k;
 		fixture a = make_random(&c, "matern52 + periodic");
-		served p = serve_rows(&a, &in_units, ROWS);
+		served p = serve_rows(&a, &units_of_data, ROWS);
 		to_units(a.X, ROWS, X);
 		compare_with_server(&p, X, units_of_x, 300,
 				k == 1 ? "mixed"

@@ -233,7 +233,7 @@ TEST(outputs_in_their_units)
 		c.layer[0].mean_function = functions[k];
 		test_seed = 740 + (uint64_t)k;
 		fixture a = make_random(&c, k == 2 ? "matern52 * rbf + linear + periodic" : "matern52");
-		served p = serve_rows(&a, &in_units, ROWS);
+		served p = serve_rows(&a, &units_of_data, ROWS);
 		to_units(a.X, ROWS, X);
 		write_cases(&p.s, X, ROWS, units_of_x, names[k]);
 		unserve(&p);

@@ -164,7 +164,7 @@ TEST(mixed_and_independent_outputs_in_their_units)
 		c.layer[0].mean_function = ODVGP_MEAN_FUNCTION_CONSTANT;
 		test_seed = 740 + (uint64_t)k;
 		fixture a = make_random(&c, "matern52");
-		served p = serve_rows(&a, &in_units, ROWS);
+		served p = serve_rows(&a, &units_of_data, ROWS);
 		to_units(a.X, ROWS, X);
 		gradients g = gradients_at(&p.s, X, ROWS, ROWS);
 		const char *what = k == 1 ? "mixed" : k ? "independent" : "shared";

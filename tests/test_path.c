@@ -142,7 +142,7 @@ TEST(mixed_and_independent_outputs_in_their_units)
 		c.layer[0].mean_function = ODVGP_MEAN_FUNCTION_CONSTANT;
 		test_seed = 960 + (uint64_t)k;
 		fixture a = make_random(&c, "matern52 + rbf");
-		served p = serve_rows(&a, &in_units, POINTS);
+		served p = serve_rows(&a, &units_of_data, POINTS);
 		to_units(a.X, POINTS, X);
 		compare_moments(&p, X, 3, k ? "mixed" : "independent");
 		compare_gradients(&p, X, units_of_x, k ? "mixed" : "independent");
