@@ -9972,18 +9972,23 @@ static odvgp_status gp__terms_check(const odvgp_server *s, uint32_t types, const
 				   : ODVGP_OK;
 }
 
-/*	x [D] <- point j of those chosen, in training units; 0 in columns that no base kernel uses. Not
-	for periodic. */
+/*	x <- point j of those chosen, in training units, periodic inputs within half a period of the
+	centre; 0 in columns that no base kernel uses. */
 static void gp__point_at(const gp__prediction *t, ptrdiff_t j, odvgp_real *x)
 {
-	gp__zero(x, t->p->D);
+	gp__zero(x, (ptrdiff_t)t->kernel->D);
 	GP__EACH_GROUP(g, t->kernel) {
 		const gp__base_kernel *base = gp__group_kernel(t->kernel, g);
-		int inner = gp__geometry(base) == GP__INNER_PRODUCT;
+		const odvgp_real *at = t->job->zt[g] + j;
+		int geometry = gp__geometry(base);
+		ptrdiff_t ld = t->job->ld;
 		GP__FOR(d, (ptrdiff_t)base->ndims) {
 			ptrdiff_t c = gp__column(base, d);
-			x[c] = t->job->zt[g][d * t->job->ld + j] / gp__base_column(base, t->v.hyp, d) +
-				   (inner ? 0 : t->job->centre[c]);
+			if (geometry == GP__CIRCLE)
+				x[c] = (odvgp_real)(atan2((double)at[(2 * d + 1) * ld], (double)at[2 * d * ld]) *
+									(double)t->v.hyp[base->shape_param] / gp__two_pi);
+			else x[c] = at[d * ld] / gp__base_column(base, t->v.hyp, d);
+			if (geometry != GP__INNER_PRODUCT) x[c] += t->job->centre[c];
 		}
 	}
 }
@@ -11701,28 +11706,11 @@ static odvgp_real *gp__online_x(const gp__prediction *t)
 	return t->p->patches.height ? t->patches : t->X;
 }
 
-/*	x <- inducing input j, in training units; 0 in columns that the kernel does not use. */
+/*	x <- inducing input j. */
 static void gp__online_point(gp__prediction *t, ptrdiff_t j)
 {
-	const gp__kernel *k = t->kernel;
-	const odvgp_real *at = t->v.beta + j;
-	odvgp_real *x = gp__online_x(t);
-	ptrdiff_t ld = gp__points_ld(t->p->M);
-	gp__zero(x, (ptrdiff_t)k->D);
-	GP__EACH_GROUP(g, k) {
-		const gp__base_kernel *base = gp__group_kernel(k, g);
-		int geometry = gp__geometry(base);
-		GP__FOR(d, (ptrdiff_t)base->ndims) {
-			ptrdiff_t column = gp__column(base, d);
-			odvgp_real u = at[d * ld];
-			if (geometry == GP__CIRCLE)
-				u = (odvgp_real)(atan2((double)at[(2 * d + 1) * ld], (double)at[2 * d * ld]) *
-								 (double)t->v.hyp[base->shape_param] / gp__two_pi);
-			else if (base->ard) u /= gp__base_column(base, t->v.hyp, d);
-			x[column] = geometry == GP__INNER_PRODUCT ? u : u + t->v.beta_centre[column];
-		}
-		at += gp__group_dims(k, g) * ld;
-	}
+	gp__predict_points(t, t->v.beta, t->p->M, t->v.beta_centre);
+	gp__point_at(t, j, gp__online_x(t));
 }
 
 /*	K(x,Zg) a. */
