@@ -1,2 +1,2 @@
 #define FEW
-#include "compact_only.c"
+#include "compact_only.c" /* NOLINT(bugprone-suspicious-include): the same again */

@@ -227,6 +227,7 @@ TEST(more_inputs_and_outputs_than_points)
 		fixture a;
 		odvgp_real S[MOST * MOST], out[2][MOST * (1 + MOST + MOST)];
 		memset(&a, 0, sizeof a);
+		memset(out, 0, sizeof out);
 		test_seed = 885 + (uint64_t)k;
 		c.layer[0].kernel = "linear(ard) + constant";
 		c.layer[0].mean_function = ODVGP_MEAN_FUNCTION_LINEAR;

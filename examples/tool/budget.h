@@ -29,10 +29,10 @@ static budget budget_of(const options *o)
 {
 	/* Not measured: m4f and m7 with tables in fast memory. */
 	static const double cpi[] = {1.4, 0.9};
-	int core = option_choice(o, OPT_CORE);
+	int wide = option_choice(o, OPT_CORE) == 1;
 	budget b = {budget_number(o, OPT_FLASH, HUGE_VAL), budget_number(o, OPT_RAM, HUGE_VAL),
 			budget_number(o, OPT_US, HUGE_VAL), budget_number(o, OPT_MHZ, 168),
-			budget_number(o, OPT_CPI, cpi[core]), core == 1};
+			budget_number(o, OPT_CPI, cpi[wide]), wide};
 	return b;
 }
 
