@@ -18568,25 +18568,26 @@ static const odvgp_real *gp__x_row(
 	return to;
 }
 
-/*	What a pass does with n rows from `first`; NULL: X or Y is not wanted. */
-typedef odvgp_status (*gp__pass)(void *arg, const odvgp_real *X, const odvgp_real *Y,
-		ptrdiff_t first, ptrdiff_t n, odvgp_info *info);
+/*	What a pass does with rows in order; `arg` is its own. */
+typedef odvgp_status (*gp__pass)(void *arg, const gp__rows *rows, odvgp_info *info);
 
 enum { GP__PASS_X = 1, GP__PASS_Y = 2 };
-/*	Shows `pass` what it wants of all rows in order: in memory, or as they are read. */
+/*	Shows `pass` what it wants of all rows: at once from memory, or as they are read. */
 static odvgp_status gp__pass_rows(const odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
 		int wants, gp__pass pass, void *arg, odvgp_info *info)
 {
 	odvgp_status s = ODVGP_OK;
-	ptrdiff_t N = m->cfg.N, n;
+	gp__rows rows = {X, Y, m->cfg.N, 0, 0, 0, 0};
 	gp__reader *r = m->reader;
-	if (X || Y) return pass(arg, X, Y, 0, N, info);
-	for (ptrdiff_t at = 0; at < N && !s; at += n) {
+	if (X || Y) return pass(arg, &rows, info);
+	for (; rows.first < m->cfg.N && !s; rows.first += rows.n) {
 		odvgp_real *x = wants & GP__PASS_X ? r->X : NULL, *y = wants & GP__PASS_Y ? r->Y : NULL;
-		n = GP__MIN(N - at, GP__READ_ROWS);
-		GP__FOR(i, n) r->row[i] = at + i;
-		s = gp__read(m, n, x, y, info);
-		if (!s) s = pass(arg, x, y, at, n, info);
+		rows.X = x;
+		rows.Y = y;
+		rows.n = GP__MIN(m->cfg.N - rows.first, GP__READ_ROWS);
+		GP__FOR(i, rows.n) r->row[i] = rows.first + i;
+		s = gp__read(m, rows.n, x, y, info);
+		if (!s) s = pass(arg, &rows, info);
 	}
 	return s;
 }
@@ -21309,14 +21310,12 @@ typedef struct {
 	uint64_t hash;
 } gp__hashed;
 
-static odvgp_status gp__hash_rows(void *arg, const odvgp_real *X, const odvgp_real *Y,
-		ptrdiff_t first, ptrdiff_t n, odvgp_info *info)
+static odvgp_status gp__hash_rows(void *arg, const gp__rows *r, odvgp_info *info)
 {
 	gp__hashed *h = (gp__hashed *)arg;
-	(void)first;
 	(void)info;
-	if (X) h->hash = gp__reals_hash(X, n * h->m->cfg.layer[0].D, h->hash);
-	if (Y) h->hash = gp__reals_hash(Y, n * gp__y_columns(&h->m->y), h->hash);
+	if (r->X) h->hash = gp__reals_hash(r->X, r->n * h->m->cfg.layer[0].D, h->hash);
+	if (r->Y) h->hash = gp__reals_hash(r->Y, r->n * gp__y_columns(&h->m->y), h->hash);
 	return ODVGP_OK;
 }
 
@@ -22458,15 +22457,12 @@ typedef struct {
 	int pass;
 } gp__target;
 
-static odvgp_status gp__target_rows(void *arg, const odvgp_real *X, const odvgp_real *Y,
-		ptrdiff_t at, ptrdiff_t n, odvgp_info *info)
+static odvgp_status gp__target_rows(void *arg, const gp__rows *r, odvgp_info *info)
 {
 	gp__target *g = (gp__target *)arg;
-	(void)X;
-	(void)at;
 	(void)info;
-	GP__FOR(i, n) {
-		double y = (double)Y[i * g->columns + g->target], d = y - g->first;
+	GP__FOR(i, r->n) {
+		double y = (double)r->Y[i * g->columns + g->target], d = y - g->first;
 		if (y != y) continue;
 		if (g->pass == 0 && !g->seen++) g->first = y;
 		if (g->pass == 1) g->mean += d / (double)g->seen;
@@ -22861,19 +22857,16 @@ static void gp__principal_axes(gp__init_work *w)
 }
 
 /*	Adds rows to the targets' correlation matrix. */
-static odvgp_status gp__mixing_rows(void *arg, const odvgp_real *X, const odvgp_real *Y,
-		ptrdiff_t at, ptrdiff_t n, odvgp_info *info)
+static odvgp_status gp__mixing_rows(void *arg, const gp__rows *r, odvgp_info *info)
 {
 	const gp__init_work *w = (const gp__init_work *)arg;
 	const odvgp_model *m = w->m;
 	ptrdiff_t F = m->F, columns = gp__y_columns(&m->y);
 	odvgp_real *z = w->vector, *mean = w->means, *sd = mean + F;
-	(void)X;
-	(void)at;
 	(void)info;
-	GP__FOR(i, n) {
+	GP__FOR(i, r->n) {
 		GP__FOR(f, F) {
-			odvgp_real y = Y[i * columns + f];
+			odvgp_real y = r->Y[i * columns + f];
 			z[f] = y == y ? (y - mean[f]) / sd[f] : 0;
 		}
 		GP__FOR(f, F)
@@ -23140,15 +23133,12 @@ typedef struct {
 	odvgp_real of;                  /* the class */
 } gp__class_count;
 
-static odvgp_status gp__count_rows(void *arg, const odvgp_real *X, const odvgp_real *Y,
-		ptrdiff_t at, ptrdiff_t n, odvgp_info *info)
+static odvgp_status gp__count_rows(void *arg, const gp__rows *r, odvgp_info *info)
 {
 	gp__class_count *count = (gp__class_count *)arg;
-	(void)X;
-	(void)at;
 	(void)info;
-	GP__FOR(i, n) {
-		odvgp_real y = Y[i * count->columns];
+	GP__FOR(i, r->n) {
+		odvgp_real y = r->Y[i * count->columns];
 		count->seen += y == y;
 		count->equal += y == count->of;
 	}
@@ -23186,13 +23176,12 @@ static void gp__init_likelihood(odvgp_model *m, const odvgp_real *Y, double vari
 	if (m->cfg.lik.kind == ODVGP_LIKELIHOOD_ORDINAL) gp__init_cuts(m, Y);
 }
 
-static odvgp_status gp__check_rows(void *arg, const odvgp_real *X, const odvgp_real *Y,
-		ptrdiff_t at, ptrdiff_t n, odvgp_info *info)
+static odvgp_status gp__check_rows(void *arg, const gp__rows *r, odvgp_info *info)
 {
 	const odvgp_model *m = (const odvgp_model *)arg;
-	odvgp_status s = gp__rows_finite(X, n, m->cfg.layer[0].D, info);
-	if (s && info) info->row += at;
-	return s || !Y ? s : gp__targets_check(&m->y, Y, n, at, info);
+	odvgp_status s = gp__rows_finite(r->X, r->n, m->cfg.layer[0].D, info);
+	if (s && info) info->row += r->first;
+	return s || !r->Y ? s : gp__targets_check(&m->y, r->Y, r->n, r->first, info);
 }
 
 /*	Passes over all columns at once. */
@@ -23201,17 +23190,15 @@ typedef struct {
 	int pass;
 } gp__columns_pass;
 
-static odvgp_status gp__columns_rows(void *arg, const odvgp_real *X, const odvgp_real *Y,
-		ptrdiff_t at, ptrdiff_t n, odvgp_info *info)
+static odvgp_status gp__columns_rows(void *arg, const gp__rows *r, odvgp_info *info)
 {
 	const gp__columns_pass *p = (const gp__columns_pass *)arg;
 	ptrdiff_t D = p->m->cfg.layer[0].D;
-	(void)Y;
 	(void)info;
 	GP__FOR(d, D) {
 		gp__column_sums *c = &p->m->reader->column[d];
-		if (!at) gp__column_begin(c, p->pass, X[d], p->m->cfg.N);
-		gp__column_pass(c, p->pass, X + d, n, D);
+		if (!r->first) gp__column_begin(c, p->pass, r->X[d], p->m->cfg.N);
+		gp__column_pass(c, p->pass, r->X + d, r->n, D);
 	}
 	return ODVGP_OK;
 }
