@@ -515,6 +515,7 @@ static void print_predict_json(const application *a, const metrics *m, double se
 	json_count(&b, "n_test", m->n);
 	json_count(&b, "n_missing", a->lost);
 	json_count(&b, "n_outside", a->outside);
+	if (a->learner) json_count(&b, "n_learned", a->learner->learned);
 	json_count(&b, "d", a->f.s.D);
 	json_count(&b, "p", a->f.s.target_count);
 	json_number(&b, "seconds", seconds);
@@ -540,12 +541,15 @@ static double normal_half_width(double P)
 	return low;
 }
 
-static void server_open(application *a)
+/*  Predictions are now those of this model file. */
+static void server_open(application *a, const void *file, size_t bytes)
 {
 	odvgp_info info = no_info;
-	a->block = take(a->f.predictor_size, 1);
-	odvgp_status s = odvgp_server_from_memory(&a->server, a->f.content, a->f.size, ODVGP_ISA_AUTO,
-			a->block, a->f.predictor_size, &info);
+	size_t size = odvgp_server_size(file, bytes, &info);
+	free(a->block);
+	a->block = take(size, 1);
+	odvgp_status s = odvgp_server_from_memory(
+			&a->server, file, bytes, ODVGP_ISA_AUTO, a->block, size, &info);
 	if (s) die_of(s, &info, a->f.path);
 	if (a->server.D != a->f.s.D || a->server.T != a->f.s.target_count ||
 			a->server.y_rows != forecasts_of(&a->f.s))
@@ -564,7 +568,7 @@ static void application_begin(application *a, const options *o)
 	option_needed(o, OPT_MODEL);
 	files_check(o, NULL);
 	model_file_read(&a->f, o->value[OPT_MODEL]);
-	server_open(a);
+	server_open(a, a->f.content, a->f.size);
 	a->known.o = o;
 	a->known.s = &a->f.s;
 	a->sums = take((size_t)a->f.s.target_count, sizeof *a->sums);
@@ -608,6 +612,11 @@ static void note_learning(const application *a)
 	if (a->o->given[OPT_QUIET]) return;
 	if (l->refused)
 		fprintf(stderr, "note: %td rows were refused: %s\n", l->refused, l->reason);
+	if (l->online.negative)
+		fprintf(stderr,
+				"note: %llu rows made the model less certain, which the saved model has learned, and "
+				"not the predictions before\n",
+				(unsigned long long)l->online.negative);
 	if (l->left_out)
 		fprintf(stderr,
 				"note: %td rows are not in the saved model: rows that contradict it would have made "

@@ -35,6 +35,9 @@ typedef struct learner {
 	   could not take. */
 	ptrdiff_t learned, refused, left_out;
 	char reason[200];
+	/* The file that was saved. */
+	void *file;
+	size_t file_size;
 } learner;
 
 /* ---- models with the same q ---- */
@@ -77,9 +80,9 @@ static void learn_copy(odvgp_model *to, const odvgp_slot *slot, const odvgp_mode
 		at += part->shape[1];
 		bytes name = {NULL, 0, 0};
 		bytes_print(&name, "%.*s%s", prefix, slot->name,
-				points                      ? "Z_gamma"
+				points                     ? "Z_gamma"
 				: strcmp(own, "q_mu") == 0 ? "v_mu"
-											: "v_sqrt");
+										   : "v_sqrt");
 		if (joined) part = odvgp_slot_find(from, name.at);
 		free(name.at);
 	}
@@ -98,7 +101,9 @@ static odvgp_model *learn_model(
 	odvgp_model *model;
 	odvgp_config c = *odvgp_model_config(from);
 	odvgp_events events = odvgp_model_events(from);
+	/* Of independent functions the text has one for each; slots replace its numbers. */
 	char *kernel = kernel_text(from);
+	kernel[strcspn(kernel, ";")] = 0;
 	c.layer[0].kernel = kernel;
 	c.objective = ODVGP_OBJECTIVE_ELBO;
 	c.optim.kind = ODVGP_OPTIMIZER_ADAM;
@@ -157,12 +162,16 @@ static learner *learner_begin(
 	ptrdiff_t M = c->layer[0].M + (has_blocks(c) ? c->layer[0].M_gamma : 0);
 	int refused = c->reproduce.parametrisation != ODVGP_PARAMETRISATION_WHITENED;
 	size_t size = refused ? 0 : odvgp_online_size(server, M, &info);
-	if (refused) snprintf(info.text, sizeof info.text, "--param: is not whitened");
+	const char *colon = strchr(info.text, ':');
 	if (!size)
 		die(BAD_INPUT,
-				"%s: cannot learn further rows (%s); models of --basis coupled, orth, hybrid, sgpr "
-				"and solve can: train one",
-				path_text(f->path), info.text);
+				"%s: cannot learn further rows: it %s; train a model of --basis coupled, orth, "
+				"hybrid, "
+				"sgpr or solve",
+				path_text(f->path),
+				refused ? "has --param other than whitened"
+				: colon ? colon + 2
+						: info.text);
 	l->block = take(size, 1);
 	l->scratch_size = odvgp_online_scratch(server, M, &info);
 	l->scratch = take(l->scratch_size, 1);
@@ -186,6 +195,7 @@ static void learner_end(learner *l)
 	free(l->class_weight);
 	free(l->X);
 	free(l->Y);
+	free(l->file);
 	free(l);
 }
 
@@ -198,9 +208,9 @@ static void learn_step(learner *l, ptrdiff_t first, ptrdiff_t n)
 	ptrdiff_t columns = l->f->s.target_count + 1;
 	double tau = l->forget < 1 ? 1 - pow(l->forget, (double)n) : 1e-15 * (double)n, weight = 1;
 	double *Y = l->Y + first * columns;
-	for (ptrdiff_t i = n; i-- > 0; weight *= l->forget) Y[(i + 1) * columns - 1] *= weight * (double)n / tau;
-	odvgp_status s =
-			odvgp_natgrad_step(l->pupil, l->X + first * l->f->s.D, Y, n, tau, NULL, &info);
+	for (ptrdiff_t i = n; i-- > 0; weight *= l->forget)
+		Y[(i + 1) * columns - 1] *= weight * (double)n / tau;
+	odvgp_status s = odvgp_natgrad_step(l->pupil, l->X + first * l->f->s.D, Y, n, tau, NULL, &info);
 	if (s == ODVGP_E_NOT_PD) l->left_out += n;
 	else if (s) die_of(s, &info, l->f->path);
 }
@@ -245,22 +255,24 @@ static int learn_row(learner *l, const double *x, const double *y)
 /* ---- saving ---- */
 
 /*  Replaces a setting, or adds it. */
-static void setting_set(schema *s, const char *name, ptrdiff_t value)
+static void setting_set(schema *s, const char *name, const char *value)
 {
 	bytes b = {NULL, 0, 0};
 	size_t n = strlen(name);
 	for (const char *at = s->settings; *at; at += strlen(at) + 1)
 		if (strncmp(at, name, n) != 0 || at[n] != '=') bytes_add(&b, at, strlen(at) + 1);
-	bytes_print(&b, "%s=%td", name, value);
+	bytes_print(&b, "%s=%s", name, value);
 	bytes_add(&b, "\0", 2);
 	free(s->settings);
 	s->settings = b.at;
 }
 
-static ptrdiff_t setting_count(const schema *s, const char *name)
+/*  Adds to a setting that is a number. */
+static void setting_add(schema *s, const char *name, ptrdiff_t value)
 {
-	const char *text = settings_find(s->settings, name);
-	return text ? parse_index(&text) : 0;
+	char text[24];
+	snprintf(text, sizeof text, "%td", setting_count(s, name) + value);
+	setting_set(s, name, text);
 }
 
 /*  The file of a model with the pupil's q. */
@@ -279,18 +291,20 @@ static void learner_save(learner *l, schema *s, const char *path)
 		if (strcmp(own, "q_mu") == 0 || strcmp(own, "q_sqrt") == 0)
 			learn_copy(model, slot, l->pupil);
 	}
-	if (other && steps) setting_set(s, "steps", steps);
-	setting_set(s, "updated", setting_count(s, "updated") + l->learned);
-	setting_set(s, "updates", setting_count(s, "updates") + 1);
+	if (other) {
+		setting_set(s, "basis", "coupled");
+		setting_add(s, "steps", steps);
+	}
+	setting_add(s, "updated", l->learned);
+	setting_add(s, "updates", 1);
 	bytes user = schema_write(s);
 	odvgp_scales scales = scales_of(s);
-	size_t size = odvgp_save_size(model, user.used, NULL);
-	void *file = take(size, 1);
+	l->file_size = odvgp_save_size(model, user.used, NULL);
+	l->file = take(l->file_size, 1);
 	odvgp_status bad =
-			odvgp_save_memory(model, &scales, user.at, user.used, file, size, &info);
+			odvgp_save_memory(model, &scales, user.at, user.used, l->file, l->file_size, &info);
 	if (bad) die_of(bad, &info, path);
-	write_file(path, file, size);
-	free(file);
+	write_file(path, l->file, l->file_size);
 	free(user.at);
 	free(block.at);
 }

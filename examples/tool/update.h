@@ -35,9 +35,8 @@ static void quality_begin(update *u)
 static void quality_end(update *u, int time)
 {
 	const schema *s = &u->a.f.s;
-	u->m[time] = has_classes(s->likelihood)
-						 ? class_metrics(&u->a.scores)
-						 : metrics_mean(u->a.sums, s->target_count, s->y_scale);
+	u->m[time] = has_classes(s->likelihood) ? class_metrics(&u->a.scores)
+											: metrics_mean(u->a.sums, s->target_count, s->y_scale);
 	u->sums[time] = u->a.sums;
 	u->a.sums = NULL;
 }
@@ -74,8 +73,8 @@ static void update_learn(update *u, const part *p)
 		quality_add(a, &one, &alone);
 		if (learn_row(a->learner, one.X, one.Y)) widen_ranges(&a->f.s, one.X);
 		else if (!a->drop)
-			die(BAD_INPUT, "%s: line %ld: %s%s", path_text(a->path), p->line[i],
-					a->learner->reason, drop_advice);
+			die(BAD_INPUT, "%s: line %ld: %s%s", path_text(a->path), p->line[i], a->learner->reason,
+					drop_advice);
 		watch_look(a->w.watch, (double)i + 1, (double)p->n);
 	}
 	watch_end(a->w.watch);
@@ -91,7 +90,7 @@ static void print_update_json(const update *u, const char *out, double seconds)
 	json_text(&b, "model", out);
 	json_count(&b, "n", a->rows);
 	json_count(&b, "n_learned", a->learner->learned);
-	json_count(&b, "n_refused", a->lost + a->learner->refused);
+	json_count(&b, "n_refused", a->rows - a->learner->learned);
 	json_count(&b, "n_updated", setting_count(&a->f.s, "updated"));
 	json_number(&b, "forget", a->learner->forget);
 	json_number(&b, "seconds", seconds);
@@ -112,7 +111,7 @@ static void print_update_text(const update *u, const char *out)
 	const learner *l = a->learner;
 	bytes b = {NULL, 0, 0};
 	bytes_print(&b, "learned  %td rows", l->learned);
-	if (a->lost + l->refused) bytes_print(&b, "; %td refused", a->lost + l->refused);
+	if (a->rows > l->learned) bytes_print(&b, "; %td refused", a->rows - l->learned);
 	if (l->forget < 1) bytes_print(&b, "; forgetting %g a row", l->forget);
 	bytes_print(&b, "; the model has learned %td since its training\n",
 			setting_count(&a->f.s, "updated"));
@@ -143,7 +142,8 @@ static int run_update(options *o)
 	if (!b.target)
 		die(BAD_INPUT, "%s: line 1: no target to learn from; in the training data it is %s",
 				path_text(a->path), COLUMN_TEXT(s->targets[0].column, s->targets[0].name));
-	rows r = complete_rows(s, &t, &b, a->path, a->drop, 1);
+	/* With --missing drop a row of several targets may lack some. */
+	rows r = complete_rows(s, &t, &b, a->path, a->drop, !a->drop || s->target_count == 1);
 	if (!r.n) die(BAD_INPUT, "%s: no row is complete", path_text(a->path));
 	note_place(a, &t, &b);
 	part p = encode(s, &t, &b, &r);
@@ -157,10 +157,11 @@ static int run_update(options *o)
 	quality_begin(&u);
 	update_learn(&u, &p);
 	quality_end(&u, QUALITY_AHEAD);
+	learner_save(a->learner, &a->f.s, out);
 	quality_begin(&u);
+	server_open(a, a->learner->file, a->learner->file_size);
 	quality_add(a, &p, &a->w);
 	quality_end(&u, QUALITY_AFTER);
-	learner_save(a->learner, &a->f.s, out);
 	if (a->notes.used && !o->given[OPT_QUIET]) tell_text(a->notes.at);
 	note_learning(a);
 	if (o->given[OPT_JSON]) print_update_json(&u, out, now() - begin);
