@@ -576,9 +576,10 @@ static void print_info_text(const model_file *f, const odvgp_model *model)
 			f->s.n_train, f->s.D, NAME(f->s.target_text));
 	text_model(&b, basis_of_file(f, odvgp_model_config(model)), model, &f->s);
 	bytes_print(&b, "steps    %td\n", steps_of(f, model));
-	if (setting_count(&f->s, "updates"))
-		bytes_print(&b, "updated  with %td rows, in %td update%s\n", setting_count(&f->s, "updated"),
-				setting_count(&f->s, "updates"), setting_count(&f->s, "updates") > 1 ? "s" : "");
+	ptrdiff_t updated = setting_count(&f->s, "updated"), updates = setting_count(&f->s, "updates");
+	if (updates)
+		bytes_print(&b, "updated  with %td row%s, in %td update%s\n", updated,
+				updated > 1 ? "s" : "", updates, updates > 1 ? "s" : "");
 	bytes_print(&b, "events   jitter %.3g, raised %llu times; steps shortened %llu, undone %llu\n",
 			e.jitter, (unsigned long long)e.jitter_raised, (unsigned long long)e.step_shortened,
 			(unsigned long long)e.step_undone);

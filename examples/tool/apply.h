@@ -611,7 +611,8 @@ static void note_learning(const application *a)
 	const learner *l = a->learner;
 	if (a->o->given[OPT_QUIET]) return;
 	if (l->refused)
-		fprintf(stderr, "note: %td rows were refused: %s\n", l->refused, l->reason);
+		fprintf(stderr, "note: %td row%s refused: %s\n", l->refused,
+				l->refused > 1 ? "s were" : " was", l->reason);
 	if (l->online.negative)
 		fprintf(stderr,
 				"note: %llu rows made the model less certain, which the saved model has learned, and "

@@ -296,7 +296,7 @@ static void learner_save(learner *l, schema *s, const char *path)
 		setting_add(s, "steps", steps);
 	}
 	setting_add(s, "updated", l->learned);
-	setting_add(s, "updates", 1);
+	setting_add(s, "updates", l->learned > 0);
 	bytes user = schema_write(s);
 	odvgp_scales scales = scales_of(s);
 	l->file_size = odvgp_save_size(model, user.used, NULL);
