@@ -125,8 +125,9 @@ static const char train_help[] =
 		"race adds at most a third of all counted operations. A model of all rows then takes the\n"
 		"winner's parameters and does the rest of its steps, with L-BFGS a tenth more. What was\n"
 		"tried is printed and kept in the model (odvgp info), with log-likelihoods from before\n"
-		"the rows came back. There is no race with --minutes, --beta, --freeze, --resume, several\n"
-		"targets, or other likelihoods than gaussian and those of classes.\n"
+		"the rows came back. There is no race, and a note says why, with a --basis, --layers,\n"
+		"--recipe or option of steps, --minutes, --beta, --freeze, --resume, for classes --kernel,\n"
+		"several targets, or other likelihoods than gaussian and those of classes.\n"
 		"--minutes is kept within 5 % and two seconds; sizes that leave it no room for five steps\n"
 		"are refused with those that do. The bound on all rows is left out where it would take\n"
 		"more than a tenth of the time.\n"
@@ -356,7 +357,7 @@ static int run_train(options *o)
 	dataset_read(&d, o, resume ? &before.s : NULL);
 	workers_start(&w, o);
 	w.watch->start = begin;
-	choice *race = resume ? NULL : choice_begin(o, &d, &w, isa);
+	choice *race = choice_begin(o, &d, &w, isa, &notes);
 	plan p = plan_make(o, &d, &w);
 	if (race) catch_signals();
 	if (race) choice_make(race, o, &d);
