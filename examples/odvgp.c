@@ -192,10 +192,11 @@ static const char update_help[] =
 		"\n"
 		"Without --forget a Gaussian model is what the best q of all rows together is. With\n"
 		"--forget L rows count half after log(0.5) / log(L) further ones (0.999: 693), and where\n"
-		"no new rows come predictions return to the prior. Learning takes as long as a few\n"
-		"predictions of the same rows. Nothing is written if a row does not fit or a signal comes;\n"
-		"--missing drop leaves out such rows. --basis exact, decoupled and diagonal, --layers,\n"
-		"mixed outputs and --param other than whitened cannot learn so.\n";
+		"no new rows come predictions return to the prior. A Gaussian row takes the time of a few\n"
+		"predictions, a row of another likelihood that of a natural step. Nothing is written if a\n"
+		"row does not fit or a signal comes; --missing drop leaves out such rows. Rows in which\n"
+		"some of several targets are missing then teach the others. --basis exact, decoupled and\n"
+		"diagonal, --layers, --outputs lmc and --param other than whitened cannot learn so.\n";
 
 static const char export_help[] =
 		"odvgp export writes the model as one header for C99 and C++17, of constant tables and\n"

@@ -268,8 +268,8 @@ static double *limits_of(application *a, const forecast *f, const part *p)
 
 /*  Predicts the rows of the table from `first` to `end`, of which `r` are complete, with numbers
     `p`; gives add_metrics its targets. */
-static void apply_rows(application *a, const table *t, ptrdiff_t first, ptrdiff_t end,
-		const rows *r, part *p)
+static void apply_rows(
+		application *a, const table *t, ptrdiff_t first, ptrdiff_t end, const rows *r, part *p)
 {
 	const schema *s = &a->f.s;
 	const workers alone = {.watch = &a->row_watch};
@@ -615,12 +615,14 @@ static void note_learning(const application *a)
 				l->refused > 1 ? "s were" : " was", l->reason);
 	if (l->online.negative)
 		fprintf(stderr,
-				"note: %llu rows made the model less certain, which the saved model has learned, and "
+				"note: %llu rows made the model less certain, which the saved model has learned, "
+				"and "
 				"not the predictions before\n",
 				(unsigned long long)l->online.negative);
 	if (l->left_out)
 		fprintf(stderr,
-				"note: %td rows are not in the saved model: rows that contradict it would have made "
+				"note: %td rows are not in the saved model: rows that contradict it would have "
+				"made "
 				"its variance negative\n",
 				l->left_out);
 }

@@ -201,26 +201,19 @@ static void learner_end(learner *l)
 
 /* ---- learning ---- */
 
-/*  The pupil learns n rows from number `first` on, in one step. */
-static void learn_step(learner *l, ptrdiff_t first, ptrdiff_t n)
-{
-	odvgp_info info = no_info;
-	ptrdiff_t columns = l->f->s.target_count + 1;
-	double tau = l->forget < 1 ? 1 - pow(l->forget, (double)n) : 1e-15 * (double)n, weight = 1;
-	double *Y = l->Y + first * columns;
-	for (ptrdiff_t i = n; i-- > 0; weight *= l->forget)
-		Y[(i + 1) * columns - 1] *= weight * (double)n / tau;
-	odvgp_status s = odvgp_natgrad_step(l->pupil, l->X + first * l->f->s.D, Y, n, tau, NULL, &info);
-	if (s == ODVGP_E_NOT_PD) l->left_out += n;
-	else if (s) die_of(s, &info, l->f->path);
-}
-
+/*  The pupil learns the waiting rows, in one step. */
 static void learn_waiting(learner *l)
 {
-	int gaussian = l->f->s.likelihood == ODVGP_LIKELIHOOD_GAUSSIAN;
-	ptrdiff_t n = l->waiting, step = gaussian ? n : 1;
-	for (ptrdiff_t i = 0; i < n; i += step) learn_step(l, i, step);
+	odvgp_info info = no_info;
+	ptrdiff_t n = l->waiting, columns = l->f->s.target_count + 1;
+	double tau = l->forget < 1 ? 1 - pow(l->forget, (double)n) : 1e-15 * (double)n, weight = 1;
 	l->waiting = 0;
+	if (!n) return;
+	for (ptrdiff_t i = n; i-- > 0; weight *= l->forget)
+		l->Y[(i + 1) * columns - 1] *= weight * (double)n / tau;
+	odvgp_status s = odvgp_natgrad_step(l->pupil, l->X, l->Y, n, tau, NULL, &info);
+	if (s == ODVGP_E_NOT_PD) l->left_out += n;
+	else if (s) die_of(s, &info, l->f->path);
 }
 
 /*  Learns a row in the units of the data; NaN: a missing target. Returns 0 if the likelihood refuses
@@ -248,7 +241,7 @@ static int learn_row(learner *l, const double *x, const double *y)
 	if (bad && !l->refused++) snprintf(l->reason, sizeof l->reason, "%s", reason_of(bad, &info));
 	if (bad || !there) return !bad;
 	l->learned++;
-	if (++l->waiting == LEARN_ROWS) learn_waiting(l);
+	if (++l->waiting == LEARN_ROWS || s->likelihood != ODVGP_LIKELIHOOD_GAUSSIAN) learn_waiting(l);
 	return 1;
 }
 
