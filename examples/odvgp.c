@@ -126,7 +126,7 @@ static const char train_help[] =
 		"winner's parameters and does the rest of its steps, with L-BFGS a tenth more. What was\n"
 		"tried is printed and kept in the model (odvgp info), with log-likelihoods from before\n"
 		"the rows came back. There is no race, and a note says why, with a --basis, --layers,\n"
-		"--recipe or option of steps, --minutes, --beta, --freeze, --resume, for classes --kernel,\n"
+		"--recipe or option of steps, --minutes, --beta, --freeze, --resume, --kernel of classes,\n"
 		"several targets, or other likelihoods than gaussian and those of classes.\n"
 		"--minutes is kept within 5 % and two seconds; sizes that leave it no room for five steps\n"
 		"are refused with those that do. The bound on all rows is left out where it would take\n"
@@ -255,9 +255,8 @@ static const char kernels_help[] =
 		"  Example: \"rbf(ard) * linear(0.5, dims=0) + periodic(1, period=0.4, dims=1)\"\n";
 
 /*  In the order of command_words. */
-static const char *const command_help[COMMAND_COUNT] = {
-		train_help, compare_help, predict_help, sample_help, update_help, export_help, budget_help,
-		info_help};
+static const char *const command_help[COMMAND_COUNT] = {train_help, compare_help, predict_help,
+		sample_help, update_help, export_help, budget_help, info_help};
 
 /*  TRAIN and so on. */
 static int command_by_name(const char *name)
