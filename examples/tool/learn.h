@@ -8,7 +8,8 @@
 
     so that 1 - tau = lambda^n and w_i = lambda^(n-1-i) n / tau learn them as n calls with forgetting
     lambda do. Without forgetting tau is so small that 1 - tau rounds to 1. Gaussian rows are learned
-    in blocks; of other likelihoods g_v depends on q, and each row is a step. */
+    in blocks; of other likelihoods g_v depends on q, and each row is a step. Where g_v > 0, as at an
+    outlier of studentt, odvgp_online moves its mean only, while the pupil's variance grows. */
 #ifndef TOOL_LEARN_H
 #define TOOL_LEARN_H
 

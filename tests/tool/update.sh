@@ -64,6 +64,28 @@ check "update: rows with missing cells are left out" test "$(values t.json n n_l
 check "update: its report" test "$(cut -c1-8 t.txt | tr -s ' \n' '  ')" = "learned before ahead after saved "
 check "update: the model is exported" "$tool" export --model t.odvgp --name arm --out arm.h
 
+# answers_agree NAME MODEL ROWS GRID: a stream answers as the model that it saves.
+answers_agree() {
+    count=$(wc -l <"$3")
+    { cat "$3"; sed 1d "$4"; } | "$tool" predict --model "$2" --stream --learn --out-model stream.odvgp --quiet 2>err.txt |
+        sed "2,${count}d" >stream.csv
+    "$tool" predict --model stream.odvgp --data "$4" --quiet >t.csv
+    check "update, $1: a stream answers as the model that it saves" holds "$(apart stream.csv t.csv) < 1e-6"
+}
+fit --data old.csv --basis solve --beta 40 --gamma 20 --kernel 'rbf(8)' --freeze 'kernel.*' --jitter-rel 0 --model jitter.odvgp
+check "update: (a jitter that was raised)" sh -c '"$1" info jitter.odvgp | grep -q "raised [1-9]"' sh "$tool"
+answers_agree "a raised jitter" jitter.odvgp new.csv grid.csv
+awk 'function uniform() { seed = seed * 16807 % 2147483647; return seed / 2147483647 }
+    BEGIN { seed = 4; for (k = 0; k < 16; k++) printf "p%d,", k
+        print "way"; for (i = 0; i < 120; i++) { line = ""; for (k = 0; k < 16; k++) { x[k] = uniform(); line = line sprintf("%.4f,", x[k]) }
+        print line (x[5] + x[6] > x[9] + x[10] ? "up" : "down") } }' >images.csv
+sed '2,$s/[a-z]*$//' images.csv >empty.csv
+fit --data images.csv --image 4x4 --patch 3x3 --basis coupled --beta 12 --model images.odvgp
+answers_agree images images.odvgp images.csv empty.csv
+fit --data counts.csv --basis hybrid --beta 8 --gamma 5 --likelihood negative_binomial --kernel 'matern52(ard, dims=0) * rbf + linear(ard)' --model nb.odvgp
+sed 's/,[^,]*$/,/; 1s/$/count/' counts.csv >empty.csv
+answers_agree "another kernel" nb.odvgp counts.csv empty.csv
+
 # ---- what is refused, which leaves the model as it is ----
 cp old.odvgp same.odvgp
 check "refused: --resume of an updated model" refuses "was updated with 100 rows" train --resume t.odvgp --data old.csv --model bad.odvgp
