@@ -481,13 +481,21 @@ static void apply_file(application *a)
 
 /* ---- what is said at the end ---- */
 
-/*  Notes rows without a prediction, targets without values, and inputs outside the training range.
-    Some are outside by chance: of n rows, each input of a new row with probability
-    2 / (n + 1). */
-static void note_rows(const application *a)
+/*  Notes inputs outside the training range, and what follows from it. Some are outside by chance: of
+    n rows, each input of a new row with probability 2 / (n + 1). */
+static void note_outside(const application *a, const char *so)
 {
 	const schema *s = &a->f.s;
 	double chance = fmin(1, 2 * (double)s->D / ((double)s->n_train + 1));
+	if (!a->o->given[OPT_QUIET] && (double)a->outside > fmax(0.1, 2 * chance) * (double)a->rows)
+		fprintf(stderr, "note: %td of %td rows have inputs outside the training range%s\n",
+				a->outside, a->rows, so);
+}
+
+/*  Notes rows without a prediction, targets without values, and inputs outside the training range. */
+static void note_rows(const application *a)
+{
+	const schema *s = &a->f.s;
 	if (a->o->given[OPT_QUIET]) return;
 	if (a->notes.used) tell_text(a->notes.at);
 	if (a->lost)
@@ -497,11 +505,7 @@ static void note_rows(const application *a)
 		if (!a->sums[p].n)
 			fprintf(stderr, "note: %s has no values, and is left out of the metrics\n",
 					COLUMN_TEXT(s->targets[p].column, s->targets[p].name));
-	if ((double)a->outside > fmax(0.1, 2 * chance) * (double)a->rows)
-		fprintf(stderr,
-				"note: %td of %td rows have inputs outside the training range (column "
-				"range): are the columns those of the training file?\n",
-				a->outside, a->rows);
+	note_outside(a, " (column range): are the columns those of the training file?");
 }
 
 static void print_predict_json(const application *a, const metrics *m, double seconds)

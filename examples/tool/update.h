@@ -67,6 +67,7 @@ static void update_learn(update *u, const part *p)
 	const schema *s = &a->f.s;
 	const workers alone = {.watch = &a->row_watch};
 	int T = s->target_count;
+	for (ptrdiff_t i = 0; i < p->n; i++) a->outside += outside_range(s, p->X + i * s->D) > 0;
 	watch_begin(a->w.watch, "learning");
 	for (ptrdiff_t i = 0; i < p->n; i++) {
 		part one = {1, p->X + i * s->D, p->Y + i * T, p->line + i};
@@ -110,7 +111,7 @@ static void print_update_text(const update *u, const char *out)
 	const application *a = &u->a;
 	const learner *l = a->learner;
 	bytes b = {NULL, 0, 0};
-	bytes_print(&b, "learned  %td rows", l->learned);
+	bytes_print(&b, "learned  %td row%s", l->learned, l->learned == 1 ? "" : "s");
 	if (a->rows > l->learned) bytes_print(&b, "; %td refused", a->rows - l->learned);
 	if (l->forget < 1) bytes_print(&b, "; forgetting %g a row", l->forget);
 	bytes_print(&b, "; the model has learned %td since its training\n",
@@ -131,6 +132,8 @@ static int run_update(options *o)
 	memset(&u, 0, sizeof u);
 	o->updates = 1;
 	forget_of(o);
+	if (o->value[OPT_OUT] && strcmp(o->value[OPT_OUT], "-") == 0)
+		die(BAD_INPUT, "--out -: a model needs a file");
 	const char *out = o->value[OPT_OUT] ? o->value[OPT_OUT] : option_needed(o, OPT_MODEL);
 	application_begin(a, o);
 	a->threshold = 0.5;
@@ -163,6 +166,7 @@ static int run_update(options *o)
 	quality_add(a, &p, &a->w);
 	quality_end(&u, QUALITY_AFTER);
 	if (a->notes.used && !o->given[OPT_QUIET]) tell_text(a->notes.at);
+	note_outside(a, ", where inducing points are far and little is learned");
 	note_learning(a);
 	if (o->given[OPT_JSON]) print_update_json(&u, out, now() - begin);
 	else print_update_text(&u, out);

@@ -62,6 +62,11 @@ check "update: a row may lack one of its targets" test "$(values t.json n_learne
 check "update: rows with missing cells are left out" test "$(values t.json n n_learned n_refused)" = "200 199 1"
 "$tool" update --model old.odvgp --data new.csv --out t.odvgp >t.txt 2>err.txt
 check "update: its report" test "$(cut -c1-8 t.txt | tr -s ' \n' '  ')" = "learned before ahead after saved "
+awk -F, -v OFS=, 'NR > 1 { $1 += 9 } 1' new.csv >away.csv
+"$tool" update --model old.odvgp --data away.csv --out away.odvgp >t2.txt 2>err.txt
+check "update: rows away from training" grep -q '^note: 100 of 100 rows have inputs outside the training range, where' err.txt
+"$tool" predict --model away.odvgp --data away.csv --out t.csv 2>err.txt >t2.txt
+check "update: belong to its range then" sh -c '! grep -q outside err.txt'
 check "update: the model is exported" "$tool" export --model t.odvgp --name arm --out arm.h
 
 # answers_agree NAME MODEL ROWS GRID: a stream answers as the model that it saves.
@@ -109,6 +114,7 @@ for bad in 0 1.5 x; do
     check "refused: --forget $bad" refuses "--forget $bad: must be a number above 0, at most 1" update --model old.odvgp --data new.csv --forget $bad
 done
 check "refused: the data as the new model" refuses "--out new.csv: is the data file" update --model old.odvgp --data new.csv --out new.csv
+check "refused: a model to standard output" refuses "--out -: a model needs a file" update --model old.odvgp --data new.csv --out -
 check "refused: --forget without --learn" refuses "--forget: needs --learn" predict --model old.odvgp --data new.csv --forget 0.9
 check "refused: --stream of a file" refuses "--stream: is standard input" predict --model old.odvgp --data new.csv --stream
 check "refused: nothing of it changed the model" cmp old.odvgp same.odvgp
