@@ -5,6 +5,7 @@
         build/odvgp train --data train.csv --model out.odvgp --test-fraction 0.1
         build/odvgp compare --data train.csv --test-fraction 0.1 --bases coupled,orth,sgpr
         build/odvgp predict --model out.odvgp --data new.csv --out pred.csv
+        build/odvgp update --model out.odvgp --data newer.csv
         build/odvgp info --model out.odvgp
 
     With -DODVGP_USE_PTHREADS -pthread it uses all cores; `make` builds it so.
