@@ -13315,7 +13315,8 @@ typedef struct {
 	gp__prediction *t; /* its view is that of the current unit */
 	int wide, gradient, failed, infinite;
 	int skip, depth, parentheses, fresh; /* of gp__emit; fresh: at the start of a line */
-	ptrdiff_t whole[6], columns, at;     /* columns: of a point; at: of the table */
+	/* columns: of a point; at: of the table; answers: of a reference row, with those of y last */
+	ptrdiff_t whole[6], columns, at, answers;
 	double number[GP__EXPORT_NUMBERS];
 	size_t used;
 	odvgp_export_costs costs;
@@ -13435,6 +13436,8 @@ static ptrdiff_t gp__export_is(const gp__export *e, char sign)
 	case 'H': return GP__EXPORT_NODES;
 	case 'Y': return p->classes ? p->classes : p->T;
 	case 'X': return GP__EXPORT_ROWS;
+	case 'W': return e->answers;
+	case 'y': return e->answers > 2 * p->F * (1 + p->D);
 	case 'S': return scales;
 	case 'K': return 3 * (ptrdiff_t)p->base_kernels;
 	case 'B': return p->factor == GP__DIAGONAL_OF_INVERSE ? M : M * (M + 1) / 2;
@@ -13455,7 +13458,7 @@ static void gp__emit_char(gp__export *e, char c)
 	if (e->fresh && c == ' ') return;
 	e->depth += (c == '{') - (c == '}');
 	e->parentheses += (c == '(') - (c == ')');
-	for (int i = e->fresh ? 0 : e->depth; i < e->depth; i++) gp__emit_text(e, "\t");
+	for (int i = e->fresh ? c == '{' : e->depth; i < e->depth; i++) gp__emit_text(e, "\t");
 	gp__emit_text(e, text);
 	e->fresh = !e->parentheses && (c == ';' || c == '{' || c == '}');
 	if (e->fresh) gp__emit_text(e, c == '}' && !e->depth ? "\n\n" : "\n");
@@ -13692,7 +13695,7 @@ static double gp__export_place(const gp__export *e, uint32_t g, ptrdiff_t i, ptr
 #define GP__EXPORT_TURN "for (int i = 0; i < %2; i++, s += 3) "
 #define GP__EXPORT_LINE "for (int i = 0; i < %2; i++, s += 2) "
 #define GP__EXPORT_U    GP__EXPORT_LINE "u[%1 + i] = (x[%3 + i] - s[0]) * s[1];"
-#define GP__EXPORT_SUM  "for (int i = %1; i < %4; i++) g[i] += w * h[%0] * "
+#define GP__EXPORT_SUM  "{const $R t = w * h[%0] * 2; "
 
 /*	Functions that loop over columns: %2 of them, from column %3 of x and %1 of u on, up to %4. */
 static const struct {
@@ -13707,8 +13710,7 @@ static const struct {
 						GP__EXPORT_U}},
 		{"/* g += w dk(x,z)/du */ static inline void $N_add($R w, const $R *h, const $R *u, "
 		 "const $R *z, $R *g) {(void)w, (void)h, (void)u, (void)z, (void)g;",
-				{GP__EXPORT_SUM "2 * (u[i] - z[i]);", GP__EXPORT_SUM "2 * (u[i] - z[i]);",
-						GP__EXPORT_SUM "z[i];"}},
+				{GP__EXPORT_SUM, GP__EXPORT_SUM, "{const $R t = w * h[%0];"}},
 		{"/* dx += derivatives in x from those in u */ static inline void $N_back(const $R *u, "
 		 "const $R *g, const $R *s, $R *dx) {(void)u, (void)g, (void)s, (void)dx;",
 				{GP__EXPORT_LINE "dx[%3 + i] += s[1] * g[%1 + i];",
@@ -13716,6 +13718,18 @@ static const struct {
 										"u[%1 + 2 * i + 1] * g[%1 + 2 * i]);",
 						GP__EXPORT_LINE "dx[%3 + i] += s[1] * g[%1 + i];"}},
 };
+
+/*	Columns %1 to %4 of N_add: few of them without a loop. */
+static void gp__export_sum(gp__export *e, int inner)
+{
+	if (e->whole[4] - e->whole[1] > 8) {
+		gp__emit(e, "for (int i = %1; i < %4; i++) ");
+		gp__emit(e, inner ? "g[i] += t * z[i];" : "g[i] += t * (u[i] - z[i]);");
+	} else
+		for (; e->whole[1] < e->whole[4]; e->whole[1]++)
+			gp__emit(e, inner ? "g[%1] += t * z[%1];" : "g[%1] += t * (u[%1] - z[%1]);");
+	gp__emit(e, "}");
+}
 
 static void gp__export_loop(gp__export *e, int function)
 {
@@ -13733,6 +13747,7 @@ static void gp__export_loop(gp__export *e, int function)
 			e->whole[3] = from;
 			e->whole[4] = at += (to - from) * (geometry == GP__CIRCLE ? 2 : 1);
 			gp__emit(e, gp__export_loops[function].of[geometry - GP__DISTANCE]);
+			if (function == 1) gp__export_sum(e, geometry == GP__INNER_PRODUCT);
 		}
 	}
 	gp__emit(e, "}");
@@ -13893,7 +13908,8 @@ static const char gp__export_solve[] =
 		"$(iM {$R t = a[i]; $(ji t -= *l++ * a[j]; a[i] = t * *l++;} return l;}";
 static const char gp__export_unsolve[] =
 		"/* a <- L^-T a, l is the end of L */ static inline void $N_unsolve(const $R *l, $R *a) {"
-		"for (int i = $M; i-- > 0;) {l -= i + 1; a[i] *= l[i]; $(ji a[j] -= l[j] * a[i];}}";
+		"for (int i = $M; i > 0;) {const $R *k = l -= i--; const $R t = a[i] *= k[i]; if (!i) return;"
+		"l -= i--; const $R q = a[i] = (a[i] - k[i] * t) * l[i]; $(ji a[j] -= k[j] * t + l[j] * q;}}";
 
 /*	Moments of the processes. f: the first one of a unit. */
 static const char gp__export_predict[] =
@@ -13940,14 +13956,18 @@ static const char gp__export_mix[] =
 		"mean[f] = a + *c; if (var) var[f] = b;}}";
 
 static const char gp__export_test[] =
-		"/* The largest error at $X reference rows: of means in standard deviations of the prior, "
-		"of "
-		"variances in its variances. */ static inline $R $N_self_test(void) {"
-		"const $R *unit = $N_rows, *row = unit + 2 * $F; $R worst = 0, got[2 * $F];"
-		"$(iX {$N_predict(row, got, got + $F); row += $D;"
-		"for (int k = 0; k < 2 * $F; k++, row++) {"
-		"const $R off = (got[k] - *row) * unit[k], size = off < 0 ? -off : off;"
-		"if (size > worst || size != size) worst = size;}} return worst;}";
+		"/* The largest error at $X reference rows of means, variances, their derivatives$?y and "
+		"moments of y$.: in standard deviations and variances of the prior, or where it is larger "
+		"the largest value of the rows. */ static inline $R $N_self_test(void) {"
+		"const $R *unit = $N_rows, *row = unit + $W; $R worst = 0, got[$W];"
+		"for (int i = 0; i < 2 * $X; i++) {"
+		"$R *end = got + 2 * $F; if (i & 1) $N_predict(row, got, got + $F); else {"
+		"$N_predict_gradient(row, got, got + $F, end, end + $F * $D); end += 2 * $F * $D;"
+		"$?y$N_predict_y(row, end, end + $Y); end += 2 * $Y;$.}"
+		"for (int k = 0; k < (int)(end - got); k++) {"
+		"const $R off = (got[k] - row[$D + k]) * unit[k], size = off < 0 ? -off : off;"
+		"if (size > worst || size != size) worst = size;} if (i & 1) row += $D + $W;}"
+		"return worst;}";
 
 /* --- moments of y --- */
 
@@ -14041,11 +14061,10 @@ static void gp__export_y_numbers(gp__export *e)
 	gp__emit_end(e);
 }
 
-/*	Student's variance is infinite for df <= 2: then there is no such function. */
 static void gp__export_y(gp__export *e)
 {
 	const gp__predictor *p = e->p;
-	if (p->likelihood == ODVGP_LIKELIHOOD_STUDENTT && !(e->t->v.lik_params[1] > 2)) return;
+	if (!gp__export_is(e, 'y')) return;
 	gp__export_y_numbers(e);
 	gp__emit(e, "/* Mean and variance of y, $Y numbers each. */ static inline void "
 				"$N_predict_y(const $R *x, $R *mean, $R *var) {"
@@ -14110,10 +14129,10 @@ static void gp__export_own_libm(gp__export *e)
 
 /* --- odvgp_export --- */
 
-/*	What a call needs beside gp__export: rows of inputs, means and variances; the functions' largest
-	variances of the prior there; scratch. */
+/*	What a call needs beside gp__export: rows of inputs and answers, all moments and derivatives;
+	the functions' largest variances of the prior there; scratch. */
 typedef struct {
-	odvgp_real *rows, *prior; /* [ROWS, D + 2 F]; [F] */
+	odvgp_real *rows, *prior; /* [ROWS, D + 2 F (1 + D) + 2 Y]; [F] */
 	void *scratch;
 	size_t bytes;
 } gp__export_work;
@@ -14156,24 +14175,47 @@ static odvgp_status gp__export_predict_rows(
 		gp__export *e, const odvgp_server *s, const gp__export_work *w, odvgp_info *info)
 {
 	ptrdiff_t D = s->D, F = s->F;
+	odvgp_status status = ODVGP_OK;
 	gp__zero(w->prior, F);
-	GP__FOR(i, GP__EXPORT_ROWS) {
-		odvgp_real *x = w->rows + i * (D + 2 * F);
+	for (ptrdiff_t i = 0; i < GP__EXPORT_ROWS && !status; i++) {
+		odvgp_real *x = w->rows + i * (D + e->answers), *mean = x + D, *dmean = mean + 2 * F,
+				   *y = dmean + 2 * F * D;
+		const odvgp_gradient to = {mean, mean + F, dmean, dmean + F * D, NULL, NULL};
 		gp__export_row(e, i, x);
 		gp__export_prior(e, x, w->prior);
-		odvgp_status status = odvgp_predict(s, x, 1, x + D, x + D + F, w->scratch, w->bytes, info);
-		if (status) return status;
+		status = odvgp_predict_gradient(s, x, 1, &to, w->scratch, w->bytes, info);
+		if (!status && gp__export_is(e, 'y'))
+			status = odvgp_predict_y(s, x, 1, y, y + s->y_rows, w->scratch, w->bytes, info);
 	}
-	return ODVGP_OK;
+	return status;
+}
+
+/*	The unit of answer k of a row: that of the prior, of derivatives for a scale of the input; for
+	these and for moments of y at least the largest of the rows. */
+static double gp__export_scale(const gp__export *e, const gp__export_work *w, ptrdiff_t k)
+{
+	ptrdiff_t F = e->p->F, D = e->p->D, Y = e->answers / 2 - F * (1 + D),
+			  j = k < 2 * F ? k : (k - 2 * F) / D;
+	double scale = j < 2 * F ? (double)w->prior[j % F] : 0;
+	if (j < F) scale = sqrt(scale);
+	if (k < 2 * F) return scale;
+	if (j < 2 * F) scale /= (double)e->t->v.x_scale[(k - 2 * F) % D];
+	GP__FOR(i, GP__EXPORT_ROWS) {
+		const odvgp_real *row = w->rows + i * (D + e->answers) + D;
+		scale = GP__MAX(scale, fabs((double)row[k]));
+		if (j >= 2 * F && k < e->answers - Y) scale = GP__MAX(scale, sqrt((double)row[k + Y]));
+	}
+	return scale;
 }
 
 static void gp__export_rows(gp__export *e, const gp__export_work *w)
 {
-	ptrdiff_t F = e->p->F;
 	gp__emit_begin(e, "rows");
-	GP__FOR(f, F) gp__emit_number(e, 1 / sqrt((double)w->prior[f]));
-	GP__FOR(f, F) gp__emit_number(e, 1 / (double)w->prior[f]);
-	GP__FOR(i, GP__EXPORT_ROWS * (e->p->D + 2 * F)) gp__emit_number(e, (double)w->rows[i]);
+	GP__FOR(k, e->answers) {
+		double scale = gp__export_scale(e, w, k);
+		gp__emit_number(e, scale > 0 ? 1 / scale : 1);
+	}
+	GP__FOR(i, GP__EXPORT_ROWS * (e->p->D + e->answers)) gp__emit_number(e, (double)w->rows[i]);
 	gp__emit_end(e);
 }
 
@@ -14269,13 +14311,24 @@ static odvgp_status gp__export_check(
 	return ODVGP_OK;
 }
 
+/*	Numbers of a reference row's moments and derivatives. Student's variance is infinite for df <= 2:
+	then there are no moments of y. */
+static ptrdiff_t gp__export_answers(const odvgp_server *s)
+{
+	const gp__predictor *p = gp__layer_of(s);
+	int student = p->likelihood == ODVGP_LIKELIHOOD_STUDENTT,
+		y = !student || gp__view_of(p, 0).lik_params[1] > 2;
+	return 2 * s->F * (1 + s->D) + (y ? 2 * s->y_rows : 0);
+}
+
 static size_t gp__export_layout(
 		gp__arena *a, const odvgp_server *s, gp__export **e, gp__export_work *w)
 {
 	*e = GP__TAKE(a, gp__export, 1);
-	w->rows = gp__take(a, GP__EXPORT_ROWS, s->D + 2 * s->F);
+	w->rows = gp__take(a, GP__EXPORT_ROWS, s->D + gp__export_answers(s));
 	w->prior = gp__take(a, 1, s->F);
-	w->bytes = gp__predict_size(s, 1, 0);
+	size_t gradient = odvgp_predict_gradient_scratch(s, 1, NULL);
+	w->bytes = GP__MAX(gradient, gp__predict_size(s, 1, 0));
 	w->scratch = GP__TAKE(a, char, w->bytes);
 	return w->bytes && !a->bad ? a->used + w->bytes + 128 : 0;
 }
@@ -14313,6 +14366,7 @@ ODVGP_API odvgp_status odvgp_export(const odvgp_server *s, const odvgp_export_se
 	e->o = o;
 	e->wide = (o->real ? o->real : (int)sizeof(odvgp_real)) == 8;
 	e->columns = GP__MAX(1, gp__points_columns(e->k));
+	e->answers = gp__export_answers(s);
 	if ((status = gp__export_predict_rows(e, s, &w, info))) return status;
 	gp__export_all(e, &w);
 	if (e->failed) return gp__refuse(info, ODVGP_E_STOPPED, "write", "it asked to stop");
