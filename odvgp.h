@@ -1884,8 +1884,8 @@ ODVGP_API size_t odvgp_online_seal(odvgp_online *online, odvgp_info *info);
 	Decimals give the same bits back. The header allocates nothing and has no variables. Inputs
 	must be finite, in float below 1e15 in units of the lengthscale; they are not checked.
 		settings	write gets the text in pieces and returns 0 to go on; NULL: only costs are counted
-		costs	out or NULL: for one row on a Cortex-M4F (gcc -Os); estimates but for the tables;
-				nothing is written to static RAM
+		costs	out or NULL; examples/tool/cores.h estimates code, stack and instructions. Nothing is
+				written to static RAM
 		scratch	odvgp_export_scratch bytes
 	Returns	E_UNSUPPORTED (several layers, images, SOFTMAX above four classes) | E_STOPPED (write) |
 			E_NAN (a number does not fit settings.real; the text has been written by then) | what
@@ -1900,8 +1900,7 @@ typedef struct odvgp_export_settings {
 	void *user;
 } odvgp_export_settings;
 typedef struct odvgp_export_costs {
-	size_t flash, stack, text_bytes; /* bytes; code and tables; of NAME_predict; of the header */
-	double mean, moments, gradient; /* instructions */
+	size_t tables, text_bytes; /* of tables that predictions read; of the header */
 } odvgp_export_costs;
 ODVGP_API size_t odvgp_export_scratch(const odvgp_server *server, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_export(const odvgp_server *server,
@@ -13760,7 +13759,7 @@ static void gp__emit_number(gp__export *e, double x)
 	gp__emit_text(e, e->at++ % 6 ? " " : "\n\t");
 	gp__emit_real(e, x);
 	gp__emit_text(e, ",");
-	e->costs.flash += e->wide ? 8 : 4;
+	e->costs.tables += e->wide ? 8 : 4;
 }
 
 static void gp__emit_begin(gp__export *e, const char *name)
@@ -13956,9 +13955,8 @@ static const char gp__export_mix[] =
 		"mean[f] = a + *c; if (var) var[f] = b;}}";
 
 static const char gp__export_test[] =
-		"/* The largest error at $X reference rows of means, variances, their derivatives$?y and "
-		"moments of y$.: in standard deviations and variances of the prior, or where it is larger "
-		"the largest value of the rows. */ static inline $R $N_self_test(void) {"
+		"/* The largest error at $X reference rows: of means, variances and their derivatives in "
+		"units of the prior$?y, of moments of y relative to the largest$.. */ static inline $R $N_self_test(void) {"
 		"const $R *unit = $N_rows, *row = unit + $W; $R worst = 0, got[$W];"
 		"for (int i = 0; i < 2 * $X; i++) {"
 		"$R *end = got + 2 * $F; if (i & 1) $N_predict(row, got, got + $F); else {"
@@ -14190,22 +14188,17 @@ static odvgp_status gp__export_predict_rows(
 	return status;
 }
 
-/*	The unit of answer k of a row: that of the prior, of derivatives for a scale of the input; for
-	these and for moments of y at least the largest of the rows. */
+/*	The unit of answer k of a row: the prior's, over a scale of the input; of y's moments the
+	largest. */
 static double gp__export_scale(const gp__export *e, const gp__export_work *w, ptrdiff_t k)
 {
-	ptrdiff_t F = e->p->F, D = e->p->D, Y = e->answers / 2 - F * (1 + D),
-			  j = k < 2 * F ? k : (k - 2 * F) / D;
-	double scale = j < 2 * F ? (double)w->prior[j % F] : 0;
-	if (j < F) scale = sqrt(scale);
-	if (k < 2 * F) return scale;
-	if (j < 2 * F) scale /= (double)e->t->v.x_scale[(k - 2 * F) % D];
-	GP__FOR(i, GP__EXPORT_ROWS) {
-		const odvgp_real *row = w->rows + i * (D + e->answers) + D;
-		scale = GP__MAX(scale, fabs((double)row[k]));
-		if (j >= 2 * F && k < e->answers - Y) scale = GP__MAX(scale, sqrt((double)row[k + Y]));
-	}
-	return scale;
+	ptrdiff_t F = e->p->F, D = e->p->D, j = k < 2 * F ? k : (k - 2 * F) / D;
+	double scale = 0;
+	if (j >= 2 * F)
+		GP__FOR(i, GP__EXPORT_ROWS)
+			scale = GP__MAX(scale, fabs((double)w->rows[i * (D + e->answers) + D + k]));
+	else scale = j < F ? sqrt((double)w->prior[j]) : (double)w->prior[j - F];
+	return k < 2 * F || j >= 2 * F ? scale : scale / (double)e->t->v.x_scale[(k - 2 * F) % D];
 }
 
 static void gp__export_rows(gp__export *e, const gp__export_work *w)
@@ -14255,36 +14248,12 @@ static void gp__export_all(gp__export *e, const gp__export_work *w)
 	}
 	e->gradient = 0;
 	gp__export_y(e);
-	size_t flash = e->costs.flash; /* the self-test is for the host */
+	size_t tables = e->costs.tables; /* the self-test is for the host */
 	gp__export_rows(e, w);
-	e->costs.flash = flash;
+	e->costs.tables = tables;
 	gp__emit(e, gp__export_test);
 	gp__emit_text(e, "#endif\n");
 	gp__emit_flush(e);
-}
-
-/*	Fitted to what gcc -Os makes for a Cortex-M4F (counted by qemu, without libm). */
-static void gp__export_estimate(gp__export *e)
-{
-	const gp__predictor *p = e->p;
-	double M = p->M, P = p->P, Z = M + p->M_gamma, C = (double)e->columns, rows = 0.5 * M * (M + 1),
-		   roots = (double)gp__export_is(e, 'B'), point = 20 + 6 * P / p->units;
-	odvgp_export_costs *c = &e->costs;
-	GP__EACH_GROUP(g, e->k) {
-		double dims = (double)gp__group_dims(e->k, g);
-		point += dims > 4 ? 6.5 * dims + 4 : 3 * dims;
-	}
-	GP__EACH_BASE(l, e->k) {
-		int type = (int)e->k->base[l].type, radial = gp__base_kernel_kinds[type].radial;
-		point += radial == GP__RBF ? 27 : radial != GP__NOT_RADIAL ? 55 : type == GP__RQ ? 75 : 5;
-	}
-	c->mean = p->units * (40 + 9 * C + Z * point);
-	c->moments = c->mean + (p->factor == GP__FACTOR_OF_S ? p->units : P) * (5.4 * rows + 13.5 * M) +
-				 P * (5.4 * roots + 13.5 * M);
-	c->gradient = c->moments + P * (Z * (8 + 13.3 * C) + M * (33 + 13.3 * C) + 7 * (rows + roots));
-	c->stack = (size_t)((C + (p->factor == GP__FACTOR_OF_S ? 1 : 2) * M) * (e->wide ? 8 : 4)) +
-			   48 * (size_t)P;
-	c->flash += 400 + 150 * p->base_kernels;
 }
 
 static odvgp_status gp__export_check(
@@ -14372,7 +14341,6 @@ ODVGP_API odvgp_status odvgp_export(const odvgp_server *s, const odvgp_export_se
 	if (e->failed) return gp__refuse(info, ODVGP_E_STOPPED, "write", "it asked to stop");
 	if (e->infinite)
 		return gp__refuse(info, ODVGP_E_NAN, "settings.real", "cannot hold a number of the model");
-	gp__export_estimate(e);
 	if (costs) *costs = e->costs;
 	return ODVGP_OK;
 }

@@ -171,7 +171,7 @@ static void write_case(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n, 
 				real == 4 ? "float" : "double", (int)n, (int)D, (int)F, (int)Y,
 				real == 4 || sizeof(odvgp_real) == 4 ? 2e-3
 				: rule                               ? 1e-3
-													 : 1e-5,
+													 : 1e-7,
 				what);
 	}
 	free(t.at);
