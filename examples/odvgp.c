@@ -527,6 +527,7 @@ static void print_info_json(const model_file *f, const odvgp_model *model)
 	if (weights_text(&f->s)) json_text(&b, "class_weights", weights_text(&f->s));
 	if (settings_find(f->s.settings, "tried"))
 		json_text(&b, "tried", settings_find(f->s.settings, "tried"));
+	if (f->results) json_text(&b, "results", f->results);
 	json_fields(&b, "inputs", f->s.inputs, f->s.input_count);
 	json_fields(&b, "targets", f->s.targets, f->s.target_count);
 	json_count(&b, "parameters", odvgp_param_count(model));
@@ -543,6 +544,7 @@ static void print_info_text(const model_file *f, const odvgp_model *model)
 			f->s.n_train, f->s.D, NAME(f->s.target_text));
 	text_model(&b, basis_of_file(f, odvgp_model_config(model)), model, &f->s);
 	bytes_print(&b, "steps    %td\n", odvgp_steps_done(model));
+	if (f->results) bytes_print(&b, "results  %s\n", f->results);
 	bytes_print(&b, "events   jitter %.3g, raised %llu times; steps shortened %llu, undone %llu\n",
 			e.jitter, (unsigned long long)e.jitter_raised, (unsigned long long)e.step_shortened,
 			(unsigned long long)e.step_undone);

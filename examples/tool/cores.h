@@ -7,6 +7,41 @@
 enum { OPERATIONS = 8 };
 static const char operation_signs[] = "@+*/eqls";
 
+/*  Fitted to tests/mcu/table.txt: instructions of each operation (a cosine as an exp); bytes of code,
+    and what sqrt, a quotient, log1p, cosines, each further term and several outputs add to it; bytes
+    of stack besides arrays, with gradients, too. Doubles are in software but on m7. */
+typedef struct core_costs {
+	double instructions[OPERATIONS - 1], code[7], stack, stack_gradient;
+} core_costs;
+/* clang-format off */
+static const struct {
+	const char *word, *name;
+	/* Cycles per instruction; not measured. */
+	double cpi;
+	core_costs costs[2]; /* of float, of double */
+} cores[] = {
+		{"m4f", "Cortex-M4F", 1.4,
+				{{{1.88, 2.24, 2.01, 4.4, 38.3, 16.4, 38.9}, {566, 132, 32, 246, 400, 21, 153}, 46, 72},
+						{{1.44, 74.1, 48.6, 287, 2040, 1660, 3360}, {3002, 315, 415, 867, 1167, 417, 120}, 158, 180}}},
+		{"m7", "Cortex-M7", 0.9,
+				{{{1.89, 2.23, 2.02, 4.4, 37.3, 16.6, 38.2}, {562, 129, 36, 242, 399, 19, 148}, 46, 72},
+						{{1.27, 0.824, 4.35, 11.3, 53.1, 37.4, 50.3}, {744, 102, 42, 408, 458, 318, 100}, 72, 96}}},
+		{"m3", "Cortex-M3", 1.4,
+				{{{0.5, 70.2, 19, 71.8, 825, 793, 1260}, {1867, 240, 390, 661, 561, 21, 249}, 104, 138},
+						{{3.64, 73.5, 48.5, 234, 2030, 1740, 3440}, {2985, 319, 419, 856, 1156, 406, 120}, 154, 172}}},
+		{"m0", "Cortex-M0+", 1.5,
+				{{{5.3, 127, 62.8, 377, 1760, 1910, 2770}, {3628, 259, 814, 1082, 630, 0, 254}, 152, 176},
+						{{43, 186, 210, 315, 7100, 6490, 9230}, {7033, 1071, 1171, 1324, 1624, 874, 120}, 232, 244}}},
+		{"rv32", "RV32IMAC", 1.4,
+				{{{0.5, 127, 58.4, 106, 1650, 1840, 2200}, {3870, 451, 806, 1282, 946, 0, 255}, 176, 248},
+						{{36.2, 126, 145, 218, 5000, 4120, 6190}, {6654, 908, 1008, 1353, 1653, 903, 120}, 228, 264}}},
+		{"rv32f", "RV32IMAFC", 1.4,
+				{{{3.25, 3, 2.43, 2.43, 57.2, 41.3, 53.1}, {705, 185, 46, 327, 629, 20, 146}, 106, 156},
+						{{38.2, 155, 147, 221, 5520, 4510, 6910}, {8781, 1079, 1179, 1467, 1767, 1017, 120}, 236, 272}}},
+};
+/* clang-format on */
+enum { CORES = sizeof cores / sizeof *cores };
+
 /*  A kernel's operations: of its value, and of its derivative. */
 static const struct {
 	const char *name, *value, *slope;
@@ -146,7 +181,7 @@ static core_counts core_counts_of(const odvgp_config *c, const char *kernel)
 	core_count(n.mean, units * numbers, "@+*");
 	core_count(n.mean, units * slopes, "ss**");
 	core_count(n.mean, points, "@");
-	core_count(n.mean, points * own, own > 1 ? "@*+" : "*+");
+	core_count(n.mean, points * own, own > 2 ? "@@*+" : "*+");
 	core_count_points(n.mean, terms, count, points, 0);
 	core_count(n.mean, linear ? P * D : 0, "@+*+");
 	core_count(n.mean, mixed, "@*+");
@@ -154,9 +189,11 @@ static core_counts core_counts_of(const odvgp_config *c, const char *kernel)
 	double factors = dense ? units : P;
 	core_count(n.moments, factors * rows + P * roots, "@*+");
 	core_count(n.moments, (factors + P) * M, "@@*+");
+	core_count(n.moments, blocks ? P * M : 0, "@@@@");
 	core_count(n.moments, mixed, "**+");
 	memcpy(n.gradient, n.moments, sizeof n.mean);
 	core_count_points(n.gradient, terms, count, points + units * M, own);
+	core_count(n.gradient, P > 1 ? (points + units * M) * own : 0, "@@@");
 	core_count(n.gradient, P * (M + 4 * numbers), "@@*+");
 	core_count(n.gradient, P * (0.5 * rows + roots), "@*+");
 	core_count(n.gradient, P * 0.5 * rows, "*+");
@@ -165,6 +202,35 @@ static core_counts core_counts_of(const odvgp_config *c, const char *kernel)
 	n.stack_gradient = n.stack + M + fmax(1, groups) * (M + 1) + own * numbers +
 					   (mixed > 0 ? 2 * P * D : 0);
 	return n;
+}
+
+/*  For one row on a core: instructions; bytes of flash without gradients, with tables of so many
+    bytes; bytes of stack. */
+typedef struct core_estimate {
+	double mean, moments, gradient, flash, stack, stack_gradient;
+} core_estimate;
+
+static double core_instructions(const core_costs *k, const double *counts)
+{
+	double sum = k->instructions[4] * counts[7];
+	for (int i = 0; i < OPERATIONS - 1; i++) sum += k->instructions[i] * counts[i];
+	return sum;
+}
+
+static core_estimate core_estimate_of(
+		const odvgp_config *c, const char *kernel, size_t tables, int wide, int core)
+{
+	const core_costs *k = &cores[core].costs[wide];
+	core_counts n = core_counts_of(c, kernel);
+	core_term terms[CORE_TERMS];
+	int outputs = c->layer[0].P > 1;
+	double flash[7] = {1, n.mean[5] > 0, n.mean[3] > 0, n.mean[6] > 0, n.mean[7] > 0,
+			core_terms(kernel, 1, terms) - 1, outputs};
+	core_estimate e = {core_instructions(k, n.mean), core_instructions(k, n.moments),
+			core_instructions(k, n.gradient), (double)tables, k->stack + n.stack * (wide ? 8 : 4),
+			k->stack_gradient + n.stack_gradient * (wide ? 8 : 4)};
+	for (int i = 0; i < 7; i++) e.flash += k->code[i] * flash[i];
+	return e;
 }
 
 #endif

@@ -1,8 +1,10 @@
 /*  cases.c DIR   trains the models that `make mcu` serves, on fixed data, and writes for each
         DIR/cases/NAME.h        the frozen block, its compact one, rows, the answers of this machine
                                 and how far others may differ
-        DIR/exports/NAME.h      what odvgp_export makes of the block; the costs that it estimates:
-        DIR/exports/NAME.costs  instructions of mean, moments and gradient, bytes of flash and stack */
+        DIR/exports/NAME.h      what odvgp_export makes of the block
+        DIR/exports/NAME.costs  a line for each core of examples/tool/cores.h: instructions of mean,
+                                moments and gradient, bytes of flash and of stack
+        DIR/exports/NAME.case.h rows for an export that has no case: its self-test has answers */
 #define ODVGP_FLOAT
 #define ODVGP_KEEP_NAMES
 #define ODVGP_IMPLEMENTATION
@@ -115,11 +117,11 @@ static void export_case(const odvgp_server *server, const mcu_shape *c, const ch
 	stop_on(odvgp_export(server, &settings, &costs, scratch, sizeof scratch, &info), &info);
 	fclose(f);
 	f = file_of(dir, "exports", c->name, ".costs");
-	core_counts n = core_counts_of(&config, c->kernel);
-	for (int k = 0; k < OPERATIONS; k++) fprintf(f, " %.0f", n.mean[k]);
-	for (int k = 0; k < OPERATIONS; k++) fprintf(f, " %.0f", n.moments[k]);
-	for (int k = 0; k < OPERATIONS; k++) fprintf(f, " %.0f", n.gradient[k]);
-	fprintf(f, " %.0f %.0f %zu %d\n", n.stack, n.stack_gradient, costs.tables, c->wide);
+	for (int core = 0; core < CORES; core++) {
+		core_estimate e = core_estimate_of(&config, c->kernel, costs.tables, c->wide, core);
+		fprintf(f, "%s %.0f %.0f %.0f %.0f %.0f %.0f\n", cores[core].word, e.mean, e.moments,
+				e.gradient, e.flash, e.stack, e.stack_gradient);
+	}
 	fclose(f);
 }
 
