@@ -68,8 +68,8 @@ typedef struct core_term {
 
 typedef struct core_counts {
 	double mean[OPERATIONS], moments[OPERATIONS], gradient[OPERATIONS];
-	/* Numbers on the stack. */
-	double stack, stack_gradient;
+	/* Numbers on the stack, and in tables but for the likelihood's. */
+	double stack, stack_gradient, tables;
 } core_counts;
 
 static void core_count(double *counts, double times, const char *operations)
@@ -176,6 +176,7 @@ static core_counts core_counts_of(const odvgp_config *c, const char *kernel)
 		groups += terms[i].numbers > 0;
 		if (terms[i].kind == 5) slopes += terms[i].columns;
 	}
+	n.tables = units * (2 * numbers - slopes + 3 * count);
 	numbers = fmax(1, numbers);
 	core_count(n.mean, 1, "@");
 	core_count(n.mean, units * numbers, "@+*");
@@ -198,17 +199,37 @@ static core_counts core_counts_of(const odvgp_config *c, const char *kernel)
 	core_count(n.gradient, P * (0.5 * rows + roots), "@*+");
 	core_count(n.gradient, P * 0.5 * rows, "*+");
 	core_count(n.gradient, mixed * D, "@***++");
+	n.tables += points * (numbers + own) + factors * rows + P * (roots + 2) +
+				(linear ? (P + 1) * D : 0) +
+				(mixed > 0 ? mixed + (double)c->functions : 0);
 	n.stack = numbers + (dense ? 1 : 2) * M + (mixed > 0 ? 2 * P : 0);
 	n.stack_gradient = n.stack + M + fmax(1, groups) * (M + 1) + own * numbers +
 					   (mixed > 0 ? 2 * P * D : 0);
 	return n;
 }
 
-/*  For one row on a core: instructions; bytes of flash without gradients, with tables of so many
-    bytes; bytes of stack. */
+/*  For one row on a core: instructions; bytes of flash for mean and variance;
+    bytes of stack. */
 typedef struct core_estimate {
 	double mean, moments, gradient, flash, stack, stack_gradient;
 } core_estimate;
+
+/*  Numbers of the table for moments of y. */
+static double core_y_numbers(const odvgp_config *c)
+{
+	double F = (double)(c->functions ? c->functions : c->layer[0].P);
+	switch (c->lik.kind) {
+	case ODVGP_LIKELIHOOD_GAUSSIAN:
+	case ODVGP_LIKELIHOOD_STUDENTT:
+	case ODVGP_LIKELIHOOD_LAPLACE: return F;
+	case ODVGP_LIKELIHOOD_POISSON:
+	case ODVGP_LIKELIHOOD_NEGATIVE_BINOMIAL:
+	case ODVGP_LIKELIHOOD_EXPONENTIAL:
+	case ODVGP_LIKELIHOOD_GAMMA: return 0;
+	case ODVGP_LIKELIHOOD_ORDINAL: return c->lik.classes - 1;
+	default: return 40;
+	}
+}
 
 static double core_instructions(const core_costs *k, const double *counts)
 {
@@ -218,17 +239,18 @@ static double core_instructions(const core_costs *k, const double *counts)
 }
 
 static core_estimate core_estimate_of(
-		const odvgp_config *c, const char *kernel, size_t tables, int wide, int core)
+		const odvgp_config *c, const char *kernel, int wide, int core)
 {
 	const core_costs *k = &cores[core].costs[wide];
 	core_counts n = core_counts_of(c, kernel);
 	core_term terms[CORE_TERMS];
 	int outputs = c->layer[0].P > 1;
+	double bytes_each = wide ? 8 : 4;
 	double flash[7] = {1, n.mean[5] > 0, n.mean[3] > 0, n.mean[6] > 0, n.mean[7] > 0,
 			core_terms(kernel, 1, terms) - 1, outputs};
 	core_estimate e = {core_instructions(k, n.mean), core_instructions(k, n.moments),
-			core_instructions(k, n.gradient), (double)tables, k->stack + n.stack * (wide ? 8 : 4),
-			k->stack_gradient + n.stack_gradient * (wide ? 8 : 4)};
+			core_instructions(k, n.gradient), (n.tables + core_y_numbers(c)) * bytes_each,
+			k->stack + n.stack * bytes_each, k->stack_gradient + n.stack_gradient * bytes_each};
 	for (int i = 0; i < 7; i++) e.flash += k->code[i] * flash[i];
 	return e;
 }
