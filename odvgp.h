@@ -1879,8 +1879,8 @@ ODVGP_API size_t odvgp_online_seal(odvgp_online *online, odvgp_info *info);
 		NAME_predict_gradient(x, mean, var, dmean, dvar)	as odvgp_predict_gradient
 		NAME_predict_y(x, mean, var)						as odvgp_predict_y; integrals without a
 															closed form take 20 nodes of a rule
-		NAME_self_test()									the largest error at ten rows between
-															inducing points, in units of the prior
+		NAME_self_test()									the largest error of all these at ten rows
+															between inducing points
 	Decimals give the same bits back. The header allocates nothing and has no variables. Inputs
 	must be finite, in float below 1e15 in units of the lengthscale; they are not checked.
 		settings	write gets the text in pieces and returns 0 to go on; NULL: only costs are counted
@@ -1894,7 +1894,8 @@ typedef struct odvgp_export_settings {
 	const char *name; /* of the functions: a name in C of at most 40 characters */
 	int real;         /* bytes of its numbers, 4 or 8; 0: of odvgp_real */
 	int no_libm;      /* 1: functions of libm are written, too */
-	/* NULL or text: into the first comment; C code behind it, such as constants */
+	/* NULL or text: lines of the first comment, such as names, units and metrics; C code behind it,
+	   such as constants */
 	const char *about, *constants;
 	int (*write)(void *user, const char *text, size_t bytes);
 	void *user;
@@ -14188,8 +14189,7 @@ static odvgp_status gp__export_predict_rows(
 	return status;
 }
 
-/*	The unit of answer k of a row: the prior's, over a scale of the input; of y's moments the
-	largest. */
+/*	The unit of answer k: the prior's, over a scale of the input; of y's moments the largest. */
 static double gp__export_scale(const gp__export *e, const gp__export_work *w, ptrdiff_t k)
 {
 	ptrdiff_t F = e->p->F, D = e->p->D, j = k < 2 * F ? k : (k - 2 * F) / D;
@@ -14217,9 +14217,14 @@ static void gp__export_head(gp__export *e)
 	char kernel[400];
 	gp__text text = {kernel, sizeof kernel, 0};
 	gp__put_kernel(&text, e->k, e->t->v.hyp, e->k->nnode - 1, 0);
-	gp__emit(e, "/* A sparse Gaussian process, written by odvgp.h: $D inputs, $F functions, $Z "
-				"inducing points.\n   $N_predict(x, mean, var) for x [$D], mean and var [$F], in "
-				"units of the data. Kernel of standardised inputs:\n   ");
+	int kind = e->p->likelihood;
+	gp__emit(e, "/* A sparse Gaussian process with $Z inducing points, written by odvgp.h. x [$D] has "
+				"the units of the data.\n   $N_predict(x, mean, var): ");
+	gp__emit(e, gp__export_ys[kind][0] == gp__export_noise ? "f [$F] in units of y"
+														   : "latent functions f [$F]");
+	gp__emit(e, "$?y, $N_predict_y: y [$Y]$.");
+	gp__emit(e, e->p->classes ? " as probabilities" : "");
+	gp__emit(e, ". Kernel of standardised inputs:\n   ");
 	gp__emit_text(e, kernel);
 	gp__emit_text(e, "\n");
 	if (e->o->about) gp__emit_text(e, e->o->about);
@@ -14275,8 +14280,11 @@ static odvgp_status gp__export_check(
 				info, ODVGP_E_ARG, "settings.name", "must be a name in C of at most 40 characters");
 	if (o->real != 0 && o->real != 4 && o->real != 8)
 		return gp__refuse(info, ODVGP_E_ARG, "settings.real", "must be 4 or 8 bytes, or 0");
-	if (o->about && strstr(o->about, "*/"))
-		return gp__refuse(info, ODVGP_E_ARG, "settings.about", "must not end a comment");
+	for (const char *c = o->about; c && *c; c++)
+		if (*c == 127 || (*c > 0 && *c < ' ' && *c != '\n' && *c != '\t') ||
+				(*c == '*' && c[1] == '/') || (*c == '/' && c[1] == '*'))
+			return gp__refuse(info, ODVGP_E_ARG, "settings.about",
+					"must hold no sign of a comment and no control character");
 	return ODVGP_OK;
 }
 
@@ -14293,11 +14301,11 @@ static ptrdiff_t gp__export_answers(const odvgp_server *s)
 static size_t gp__export_layout(
 		gp__arena *a, const odvgp_server *s, gp__export **e, gp__export_work *w)
 {
+	if (s->F > PTRDIFF_MAX / 8 / (1 + s->D)) return 0;
 	*e = GP__TAKE(a, gp__export, 1);
 	w->rows = gp__take(a, GP__EXPORT_ROWS, s->D + gp__export_answers(s));
 	w->prior = gp__take(a, 1, s->F);
-	size_t gradient = odvgp_predict_gradient_scratch(s, 1, NULL);
-	w->bytes = GP__MAX(gradient, gp__predict_size(s, 1, 0));
+	w->bytes = odvgp_predict_gradient_scratch(s, 1, NULL);
 	w->scratch = GP__TAKE(a, char, w->bytes);
 	return w->bytes && !a->bad ? a->used + w->bytes + 128 : 0;
 }

@@ -1135,8 +1135,16 @@ static void save_record(training *t, const outcome *r, double saving)
 	if (d->train.n <= DOMINANT_ROWS && time_for(t, saving + seconds_of_pass(t))) {
 		scores unused = {0};
 		metric_sums *sums = take((size_t)d->s.target_count, sizeof *sums);
-		metrics m = predict_part(t, &d->train, &unused, sums);
-		record_metrics(&record, "training", d->s.likelihood, &m);
+		subject of;
+		if (subject_begin(&of, d, t->model, t->w)) {
+			forecast f = forecast_make(d->train.n, &d->s);
+			if (forecast_run(&f, &of.server, t->w, d->train.X, d->train.n)) {
+				metrics m = metrics_of(t, &of.server, &f, &d->train, &unused, sums);
+				record_metrics(&record, "training", d->s.likelihood, &m);
+			}
+			forecast_free(&f);
+		}
+		subject_end(&of);
 		free(unused.confusion);
 		free(sums);
 	}
