@@ -391,8 +391,16 @@ TEST(bad_arguments_are_refused)
 	REFUSED_FOR(export_to(&t, &p.s, &o, NULL, &info), ODVGP_E_ARG, "settings.name");
 	o.name = "arm", o.real = 3;
 	REFUSED_FOR(export_to(&t, &p.s, &o, NULL, &info), ODVGP_E_ARG, "settings.real");
-	o.real = 0, o.about = "a */ b";
-	REFUSED_FOR(export_to(&t, &p.s, &o, NULL, &info), ODVGP_E_ARG, "settings.about");
+	static const char *const bad[] = {"a */ b", "a /* b", "a\r", "\033[1m", "\177"};
+	o.real = 0;
+	for (int k = 0; k < 5; k++) {
+		o.about = bad[k];
+		REFUSED_FOR(export_to(&t, &p.s, &o, NULL, &info), ODVGP_E_ARG, "settings.about");
+	}
+	o.about = "   rmse\t0.1 \303\251\n";
+	t.used = 0;
+	CHECK_STATUS(export_to(&t, &p.s, &o, NULL, NULL), ODVGP_OK);
+	CHECK(strstr(t.at, o.about));
 	deep = random_config(30, 2, 2, 5, 0);
 	deep.layers = 2;
 	deep.layer[1] = deep.layer[0];
