@@ -4,6 +4,7 @@
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
 #include "test.h"
+#include "images.h"
 #include "members.h"
 #include "mcu/shapes.h"
 #include "cores.h"
@@ -409,10 +410,27 @@ TEST(bad_arguments_are_refused)
 	q = serve_rows(&b, NULL, 1);
 	NO_SIZE(odvgp_export_scratch(&q.s, &info), ODVGP_E_UNSUPPORTED, "server");
 	REFUSED_FOR(odvgp_export(&q.s, &o, NULL, scratch, bytes, &info), ODVGP_E_UNSUPPORTED, "server");
-	free(t.at);
 	free(scratch);
 	unserve(&p), unserve(&q);
 	drop(&a), drop(&b);
+	static const char *const reasons[] = {"images", "SOFTMAX"};
+	for (int k = 0; k < 2; k++) {
+		odvgp_config bad_one = random_config(30, k ? 2 : 9, k ? 5 : 1, 5, 0);
+		const shape s = {3, 3, 1, 2, 2, 1, 0, 1};
+		if (k) bad_one.lik.kind = ODVGP_LIKELIHOOD_SOFTMAX;
+		else set_shape(&bad_one, 0, &s);
+		memset(&a, 0, sizeof a);
+		make_block(&a, &bad_one);
+		make_data(&a, 30, bad_one.layer[0].D, bad_one.layer[0].P, 1.5, 0.2);
+		randomise_slots(&a);
+		p = serve_rows(&a, NULL, 1);
+		odvgp_info why;
+		CHECK(odvgp_export_scratch(&p.s, &why) == 0 && why.status == ODVGP_E_UNSUPPORTED);
+		CHECK_SAY(strstr(why.text, reasons[k]) != NULL, "%s", why.text);
+		unserve(&p);
+		drop(&a);
+	}
+	free(t.at);
 }
 
 int main(int argc, char **argv)

@@ -46,8 +46,11 @@ static void export_columns(const model_file *f, const char *name, bytes *about, 
 		for (int k = 0; k < 3 && x->date_parts; k++) {
 			static const char *const parts[] = {
 					"days since 1970-01-01", "day of the year from 1", "day of the week, Monday 1"};
-			if (x->date_parts >> k & 1)
-				bytes_print(about, "   x[%td] %s: %s\n", at++, text, parts[k]);
+			static const char *const words[] = {"days", "yearday", "weekday"};
+			if (!(x->date_parts >> k & 1)) continue;
+			bytes_print(about, "   x[%td] %s: %s\n", at, text, parts[k]);
+			snprintf(prefix, sizeof prefix, "%s_x%td", name, at);
+			export_constant(&codes, prefix, words[k], (long)at++);
 		}
 		if (x->date_parts) continue;
 		if (!x->level_count || x->ordinal)
@@ -80,7 +83,8 @@ static void export_columns(const model_file *f, const char *name, bytes *about, 
 	if (f->results) bytes_print(about, "   Results: %s.\n", f->results);
 	if (codes.used)
 		bytes_print(constants,
-				"\n/* Places of texts in x, or their codes if they are ordered; classes of y. */\n"
+				"\n/* Places in x of texts, or their codes if they are ordered, and of parts of dates; "
+				"classes of y. */\n"
 				"enum {\n%s};\n",
 				codes.at);
 	free(codes.at);

@@ -24,8 +24,8 @@ int main(void)
 	$real x[7] = {0}, mean, var, mean_y, var_y;
 	x[arm_x3_2_red] = 1;
 	x[4] = arm_x4_0_small;
-	x[5] = 19723;
-	x[6] = 1;
+	x[arm_x5_days] = 19723;
+	x[arm_x6_weekday] = 1;
 	arm_predict(x, &mean, &var);
 	arm_predict_y(x, &mean_y, &var_y);
 	printf("%.9g %.9g %.9g %.9g\n", (double)mean, (double)var, (double)var_y, (double)arm_self_test());
