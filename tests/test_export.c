@@ -285,8 +285,8 @@ typedef struct {
 
 static void check_estimate(const measured *m, const char *what, double is, double want, double more)
 {
-	CHECK_SAY(fabs(is - want) <= 0.1 * want + more, "%s on %s: %s is %.0f, measured are %.0f", m->name,
-			m->core, what, is, want);
+	CHECK_SAY(fabs(is - want) <= 0.1 * want + more, "%s on %s: %s is %.0f, measured are %.0f",
+			m->name, m->core, what, is, want);
 }
 
 /*  Instructions and flash within a tenth of what is measured; stack, and a few registers. */
@@ -299,9 +299,9 @@ TEST(estimates_are_those_of_qemu)
 	while (table && fgets(line, sizeof line, table)) {
 		measured m;
 		memset(&m, 0, sizeof m);
-		if (sscanf(line, "%7s %7s %39s %lf %lf %lf %lf %lf %lf %lf %lf %lf %lf", m.kind, m.core, m.name,
-					&m.n[0], &m.n[1], &m.n[2], &m.n[3], &m.n[4], &m.n[5], &m.n[6], &m.n[7], &m.n[8],
-					&m.n[9]) < 8)
+		if (sscanf(line, "%7s %7s %39s %lf %lf %lf %lf %lf %lf %lf %lf %lf %lf", m.kind, m.core,
+					m.name, &m.n[0], &m.n[1], &m.n[2], &m.n[3], &m.n[4], &m.n[5], &m.n[6], &m.n[7],
+					&m.n[8], &m.n[9]) < 8)
 			continue;
 		char *end = strstr(m.name, ".export");
 		if (!end || *line == '#') continue;
@@ -314,7 +314,8 @@ TEST(estimates_are_those_of_qemu)
 		odvgp_config c = mcu_config(&mcu_shapes[k]);
 		core_estimate e = core_estimate_of(&c, c.layer[0].kernel, mcu_shapes[k].wide, core);
 		rows++;
-		if (!strcmp(m.kind, "code")) check_estimate(&m, "flash", e.flash, m.n[0] + m.n[1] + m.n[3], 0);
+		if (!strcmp(m.kind, "code"))
+			check_estimate(&m, "flash", e.flash, m.n[0] + m.n[1] + m.n[3], 0);
 		else {
 			check_estimate(&m, "mean", e.mean, m.n[7], 0);
 			check_estimate(&m, "mean and variance", e.moments, m.n[8], 0);
@@ -341,8 +342,8 @@ TEST(tables_have_the_size_that_is_estimated)
 		CHECK_STATUS(export_to(&t, &p.s, &o, &costs, NULL), ODVGP_OK);
 		core_counts n = core_counts_of(&c, c.layer[0].kernel);
 		double bytes = (n.tables + core_y_numbers(&c)) * o.real;
-		CHECK_SAY(bytes >= (double)costs.tables && bytes <= (double)costs.tables, "%s: %.0f, not %zu",
-				mcu_shapes[k].name, bytes, costs.tables);
+		CHECK_SAY(bytes >= (double)costs.tables && bytes <= (double)costs.tables,
+				"%s: %.0f, not %zu", mcu_shapes[k].name, bytes, costs.tables);
 		free(t.at);
 		unserve(&p);
 		drop(&a);

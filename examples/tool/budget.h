@@ -125,7 +125,8 @@ static void budget_drop(comparison *all, const budget *b)
 	}
 	if (!left)
 		die(FAILED,
-				"budget: nothing fits: %s with 4 points needs %.0f bytes of flash, %.0f of stack and "
+				"budget: nothing fits: %s with 4 points needs %.0f bytes of flash, %.0f of stack "
+				"and "
 				"%.1f us on a %s",
 				basis_list[0].name, least.flash, least.stack, budget_us(b, &least),
 				cores[b->core].name);
@@ -160,7 +161,8 @@ static int budget_hopeless(const comparison *all, const budget *b, int i)
 	int trained = 0;
 	for (int k = 0; k < i; k++) {
 		const candidate *c = &all->list[k];
-		if (c->basis != all->list[i].basis || c->wide != all->list[i].wide || !(c->steps > 0)) continue;
+		if (c->basis != all->list[i].basis || c->wide != all->list[i].wide || !(c->steps > 0))
+			continue;
 		trained++;
 		if (!*c->reason && !budget_beaten(all, b, k)) return 0;
 	}
@@ -213,7 +215,8 @@ static const candidate *budget_choose(const comparison *all, const budget *b)
 				c->config.layer[0].M, c->config.layer[0].M_gamma, c->wide ? "double" : "float",
 				c->test.loglik, e.flash, e.stack, e.moments, budget_us(b, &e));
 	}
-	printf("Of %d that fit %d were trained; nothing cheaper predicts better than these. loglik: %td "
+	printf("Of %d that fit %d were trained; nothing cheaper predicts better than these. loglik: "
+		   "%td "
 		   "rows held out. %s, %g MHz; us: instructions of %.2g cycles, not measured.\n",
 			all->count, trained, all->d.test.n, cores[b->core].name, b->mhz, b->cpi);
 	return front[count - 1];

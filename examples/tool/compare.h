@@ -133,7 +133,8 @@ static void candidates_free(comparison *all)
 static int same_candidate(const candidate *a, const candidate *b)
 {
 	ptrdiff_t top = a->config.layers - 1;
-	int same = a->basis == b->basis && a->wide == b->wide && a->config.layer[top].M == b->config.layer[top].M &&
+	int same = a->basis == b->basis && a->wide == b->wide &&
+			   a->config.layer[top].M == b->config.layer[top].M &&
 			   a->config.layer[top].M_gamma == b->config.layer[top].M_gamma &&
 			   a->config.optim.natgrad == b->config.optim.natgrad;
 	for (int i = OWN_SHOWN; i < OWN_COUNT; i++)

@@ -113,7 +113,8 @@ static int core_terms(const char *kernel, double D, core_term *terms)
 			t->ard = ard && ard < end;
 			if (degree && degree < end) t->degree = atoi(degree + 7);
 			if (dims && dims < end)
-				snprintf(t->dims, sizeof t->dims, "%.*s", (int)strspn(dims + 5, "0123456789:+"), dims + 5);
+				snprintf(t->dims, sizeof t->dims, "%.*s", (int)strspn(dims + 5, "0123456789:+"),
+						dims + 5);
 			s = end;
 		}
 		t->columns = kind >= 8 ? 0 : *t->dims ? core_dims(t->dims) : D;
@@ -124,8 +125,9 @@ static int core_terms(const char *kernel, double D, core_term *terms)
 	for (int i = 0; i < count; i++)
 		for (int k = 0; k < count; k++) {
 			core_term *a = &terms[i], *b = &terms[k];
-			int same = i != k && !a->ard && !b->ard && a->kind != 5 && b->kind != 5 && a->kind < 8 &&
-					   b->kind < 8 && (a->kind >= 6) == (b->kind >= 6) && !strcmp(a->dims, b->dims);
+			int same = i != k && !a->ard && !b->ard && a->kind != 5 && b->kind != 5 &&
+					   a->kind < 8 && b->kind < 8 && (a->kind >= 6) == (b->kind >= 6) &&
+					   !strcmp(a->dims, b->dims);
 			if (same && k < i) a->columns = a->numbers = 0;
 			a->shared |= same;
 		}
@@ -143,7 +145,8 @@ static void core_count_points(
 		core_count(counts, t->numbers > (is_slope ? 8 : 4) ? numbers : 0, "@");
 		core_count(counts, numbers, inner ? "*+" : "+*+");
 		if (is_slope && t->numbers > 0) core_count(counts, points * own, "**");
-		core_count(counts, points, is_slope ? core_kernels[t->kind].slope : core_kernels[t->kind].value);
+		core_count(counts, points,
+				is_slope ? core_kernels[t->kind].slope : core_kernels[t->kind].value);
 		if (t->kind == 7) core_count(counts, points * t->degree, "*");
 		if (t->shared) core_count(counts, points, "*");
 		if (i) core_count(counts, points, is_slope ? "*+" : "*");
@@ -160,7 +163,8 @@ static core_counts core_counts_of(const odvgp_config *c, const char *kernel)
 		   gamma = (double)c->layer[0].M_gamma, units = c->independent ? P : 1, own = P / units,
 		   numbers = 0, slopes = 0, groups = 0,
 		   mixed = (double)c->functions > P ? P * (double)c->functions : 0;
-	int count = core_terms(kernel, D, terms), blocks = c->layer[0].cov_part == ODVGP_COV_PART_BLOCKS,
+	int count = core_terms(kernel, D, terms),
+		blocks = c->layer[0].cov_part == ODVGP_COV_PART_BLOCKS,
 		dense = blocks || c->layer[0].cov_part == ODVGP_COV_PART_DENSE,
 		linear = c->layer[0].mean_function != ODVGP_MEAN_FUNCTION_ZERO &&
 				 c->layer[0].mean_function != ODVGP_MEAN_FUNCTION_CONSTANT;
@@ -200,11 +204,10 @@ static core_counts core_counts_of(const odvgp_config *c, const char *kernel)
 	core_count(n.gradient, P * 0.5 * rows, "*+");
 	core_count(n.gradient, mixed * D, "@***++");
 	n.tables += points * (numbers + own) + factors * rows + P * (roots + 2) +
-				(linear ? (P + 1) * D : 0) +
-				(mixed > 0 ? mixed + (double)c->functions : 0);
+				(linear ? (P + 1) * D : 0) + (mixed > 0 ? mixed + (double)c->functions : 0);
 	n.stack = numbers + (dense ? 1 : 2) * M + (mixed > 0 ? 2 * P : 0);
-	n.stack_gradient = n.stack + M + fmax(1, groups) * (M + 1) + own * numbers +
-					   (mixed > 0 ? 2 * P * D : 0);
+	n.stack_gradient =
+			n.stack + M + fmax(1, groups) * (M + 1) + own * numbers + (mixed > 0 ? 2 * P * D : 0);
 	return n;
 }
 
@@ -238,8 +241,7 @@ static double core_instructions(const core_costs *k, const double *counts)
 	return sum;
 }
 
-static core_estimate core_estimate_of(
-		const odvgp_config *c, const char *kernel, int wide, int core)
+static core_estimate core_estimate_of(const odvgp_config *c, const char *kernel, int wide, int core)
 {
 	const core_costs *k = &cores[core].costs[wide];
 	core_counts n = core_counts_of(c, kernel);

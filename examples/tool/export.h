@@ -83,7 +83,8 @@ static void export_columns(const model_file *f, const char *name, bytes *about, 
 	if (f->results) bytes_print(about, "   Results: %s.\n", f->results);
 	if (codes.used)
 		bytes_print(constants,
-				"\n/* Places in x of texts, or their codes if they are ordered, and of parts of dates; "
+				"\n/* Places in x of texts, or their codes if they are ordered, and of parts of "
+				"dates; "
 				"classes of y. */\n"
 				"enum {\n%s};\n",
 				codes.at);

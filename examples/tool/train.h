@@ -1115,9 +1115,11 @@ static void record_metrics(bytes *b, const char *rows, odvgp_likelihood kind, co
 	if (!m->n) return;
 	bytes_print(b, "; %td %s rows: ", m->n, rows);
 	if (has_classes(kind))
-		bytes_print(b, "accuracy %.4g, brier %.4g, log-likelihood %.4g", m->accuracy, m->brier, m->loglik);
+		bytes_print(b, "accuracy %.4g, brier %.4g, log-likelihood %.4g", m->accuracy, m->brier,
+				m->loglik);
 	else
-		bytes_print(b, "rmse %.4g, mae %.4g, log-likelihood %.4g", m->rmse_raw, m->mae_raw, m->loglik_raw);
+		bytes_print(b, "rmse %.4g, mae %.4g, log-likelihood %.4g", m->rmse_raw, m->mae_raw,
+				m->loglik_raw);
 }
 
 /*  Adds the results to the model file, in a sentence: bound, errors on the rows of training, if they
