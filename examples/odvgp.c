@@ -188,8 +188,9 @@ static const char budget_help[] =
 		"--test-fraction), without members that were beaten at two smaller sizes, and prints the\n"
 		"front: those than which nothing cheaper predicts better. Then it trains the best one on\n"
 		"all rows and exports it to --out or NAME.h. Bytes and instructions are estimates for\n"
-		"gcc -Os and --no-libm, within 10 % of what qemu counts; microseconds are instructions\n"
-		"times --cpi. Floats get the --jitter-rel that they need, 2e-6 for each point.\n";
+		"gcc -Os and --no-libm, within about 10 % of what qemu counts; microseconds are instructions\n"
+		"times --cpi. Floats get the --jitter-rel that they need, 2e-6 for each point; loglik is\n"
+		"computed in double.\n";
 
 static const char info_help[] = "odvgp info prints what a model file holds.\n";
 
