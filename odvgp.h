@@ -13908,8 +13908,9 @@ static const char gp__export_solve[] =
 		"$(iM {$R t = a[i]; $(ji t -= *l++ * a[j]; a[i] = t * *l++;} return l;}";
 static const char gp__export_unsolve[] =
 		"/* a <- L^-T a, l is the end of L */ static inline void $N_unsolve(const $R *l, $R *a) {"
-		"for (int i = $M; i > 0;) {const $R *k = l -= i--; const $R t = a[i] *= k[i]; if (!i) return;"
-		"l -= i--; const $R q = a[i] = (a[i] - k[i] * t) * l[i]; $(ji a[j] -= k[j] * t + l[j] * q;}}";
+		"for (int i = $M; i > 0;) {const $R *k = l -= i--; const $R t = a[i] *= k[i];"
+		"if (!i) return; l -= i--; const $R q = a[i] = (a[i] - k[i] * t) * l[i];"
+		"$(ji a[j] -= k[j] * t + l[j] * q;}}";
 
 /*	Moments of the processes. f: the first one of a unit. */
 static const char gp__export_predict[] =
@@ -13957,7 +13958,8 @@ static const char gp__export_mix[] =
 
 static const char gp__export_test[] =
 		"/* The largest error at $X reference rows: of means, variances and their derivatives in "
-		"units of the prior$?y, of moments of y relative to the largest$.. */ static inline $R $N_self_test(void) {"
+		"units of the prior$?y, of moments of y relative to the largest$.. */ "
+		"static inline $R $N_self_test(void) {"
 		"const $R *unit = $N_rows, *row = unit + $W; $R worst = 0, got[$W];"
 		"for (int i = 0; i < 2 * $X; i++) {"
 		"$R *end = got + 2 * $F; if (i & 1) $N_predict(row, got, got + $F); else {"
@@ -14206,7 +14208,7 @@ static void gp__export_rows(gp__export *e, const gp__export_work *w)
 	gp__emit_begin(e, "rows");
 	GP__FOR(k, e->answers) {
 		double scale = gp__export_scale(e, w, k);
-		gp__emit_number(e, scale > 0 ? 1 / scale : 1);
+		gp__emit_number(e, scale > 0 ? GP__MIN(1 / scale, 1e37) : 1);
 	}
 	GP__FOR(i, GP__EXPORT_ROWS * (e->p->D + e->answers)) gp__emit_number(e, (double)w->rows[i]);
 	gp__emit_end(e);
@@ -14218,8 +14220,8 @@ static void gp__export_head(gp__export *e)
 	gp__text text = {kernel, sizeof kernel, 0};
 	gp__put_kernel(&text, e->k, e->t->v.hyp, e->k->nnode - 1, 0);
 	int kind = e->p->likelihood;
-	gp__emit(e, "/* A sparse Gaussian process with $Z inducing points, written by odvgp.h. x [$D] has "
-				"the units of the data.\n   $N_predict(x, mean, var): ");
+	gp__emit(e, "/* A sparse Gaussian process with $Z inducing points, written by odvgp.h. x [$D] "
+				"has the units of the data.\n   $N_predict(x, mean, var): ");
 	gp__emit(e, gp__export_ys[kind][0] == gp__export_noise ? "f [$F] in units of y"
 														   : "latent functions f [$F]");
 	gp__emit(e, "$?y, $N_predict_y: y [$Y]$.");
