@@ -79,7 +79,7 @@ static void budget_add(comparison *all, const char *item, int M, int wide)
 	c->wide = wide;
 	candidate_parse(c, all->o, item);
 	c->o.given[OPT_QUIET] = 1;
-	snprintf(jitter, sizeof jitter, "%.3g", fmax(1e-6, 16 * M * FLT_EPSILON));
+	snprintf(jitter, sizeof jitter, "%.3g", fmax(1e-6, 16.0 * M * FLT_EPSILON));
 	if (!wide && !c->o.given[OPT_JITTER_REL])
 		option_store(&c->o, OPT_JITTER_REL, copy_text(jitter));
 }
