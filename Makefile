@@ -277,7 +277,7 @@ $(B)/mcu/cases_of_host: tests/mcu/cases.c
 	$(call compile,-ffp-contract=off)
 .PHONY: mcu mcu-write
 ## mcu: firmware for Cortex-M and RISC-V under qemu: predictions, code, stack, instructions beside
-##   the committed table; a minute; MACHINES="m4f rv32"
+##   the committed table; two minutes; MACHINES="m4f rv32"
 mcu: $(B)/mcu/cases_of_host
 	@EXPECT="$(EXPECT)" MACHINES="$(MACHINES)" sh tests/mcu/run.sh $< $(B)/mcu
 ## mcu-write: write that table, after a growth that is meant

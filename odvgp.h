@@ -1911,13 +1911,13 @@ ODVGP_API size_t odvgp_online_seal(odvgp_online *online, odvgp_info *info);
 		NAME_predict_gradient(x, mean, var, dmean, dvar)	as odvgp_predict_gradient
 		NAME_predict_y(x, mean, var)						as odvgp_predict_y; integrals without a
 															closed form take 20 nodes of a rule
-		NAME_self_test()									the largest error at ten rows between
-															inducing points, in units of the prior
+		NAME_self_test()									the largest error of all these at ten rows
+															between inducing points
 	Decimals give the same bits back. The header allocates nothing and has no variables. Inputs
 	must be finite, in float below 1e15 in units of the lengthscale; they are not checked.
 		settings	write gets the text in pieces and returns 0 to go on; NULL: only costs are counted
-		costs	out or NULL: for one row on a Cortex-M4F (gcc -Os); estimates but for the tables;
-				nothing is written to static RAM
+		costs	out or NULL; examples/tool/cores.h estimates code, stack and instructions. Nothing is
+				written to static RAM
 		scratch	odvgp_export_scratch bytes
 	Returns	E_UNSUPPORTED (several layers, images, SOFTMAX above four classes) | E_STOPPED (write) |
 			E_NAN (a number does not fit settings.real; the text has been written by then) | what
@@ -1926,14 +1926,14 @@ typedef struct odvgp_export_settings {
 	const char *name; /* of the functions: a name in C of at most 40 characters */
 	int real;         /* bytes of its numbers, 4 or 8; 0: of odvgp_real */
 	int no_libm;      /* 1: functions of libm are written, too */
-	/* NULL or text: into the first comment; C code behind it, such as constants */
+	/* NULL or text: lines of the first comment, such as names, units and metrics; C code behind it,
+	   such as constants */
 	const char *about, *constants;
 	int (*write)(void *user, const char *text, size_t bytes);
 	void *user;
 } odvgp_export_settings;
 typedef struct odvgp_export_costs {
-	size_t flash, stack, text_bytes; /* bytes; code and tables; of NAME_predict; of the header */
-	double mean, moments, gradient; /* instructions */
+	size_t tables, text_bytes; /* of tables that predictions read; of the header */
 } odvgp_export_costs;
 ODVGP_API size_t odvgp_export_scratch(const odvgp_server *server, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_export(const odvgp_server *server,
@@ -13347,7 +13347,8 @@ typedef struct {
 	gp__prediction *t; /* its view is that of the current unit */
 	int wide, gradient, failed, infinite;
 	int skip, depth, parentheses, fresh; /* of gp__emit; fresh: at the start of a line */
-	ptrdiff_t whole[6], columns, at;     /* columns: of a point; at: of the table */
+	/* columns: of a point; at: of the table; answers: of a reference row, with those of y last */
+	ptrdiff_t whole[6], columns, at, answers;
 	double number[GP__EXPORT_NUMBERS];
 	size_t used;
 	odvgp_export_costs costs;
@@ -13467,6 +13468,8 @@ static ptrdiff_t gp__export_is(const gp__export *e, char sign)
 	case 'H': return GP__EXPORT_NODES;
 	case 'Y': return p->classes ? p->classes : p->T;
 	case 'X': return GP__EXPORT_ROWS;
+	case 'W': return e->answers;
+	case 'y': return e->answers > 2 * p->F * (1 + p->D);
 	case 'S': return scales;
 	case 'K': return 3 * (ptrdiff_t)p->base_kernels;
 	case 'B': return p->factor == GP__DIAGONAL_OF_INVERSE ? M : M * (M + 1) / 2;
@@ -13487,7 +13490,7 @@ static void gp__emit_char(gp__export *e, char c)
 	if (e->fresh && c == ' ') return;
 	e->depth += (c == '{') - (c == '}');
 	e->parentheses += (c == '(') - (c == ')');
-	for (int i = e->fresh ? 0 : e->depth; i < e->depth; i++) gp__emit_text(e, "\t");
+	for (int i = e->fresh ? c == '{' : e->depth; i < e->depth; i++) gp__emit_text(e, "\t");
 	gp__emit_text(e, text);
 	e->fresh = !e->parentheses && (c == ';' || c == '{' || c == '}');
 	if (e->fresh) gp__emit_text(e, c == '}' && !e->depth ? "\n\n" : "\n");
@@ -13724,7 +13727,7 @@ static double gp__export_place(const gp__export *e, uint32_t g, ptrdiff_t i, ptr
 #define GP__EXPORT_TURN "for (int i = 0; i < %2; i++, s += 3) "
 #define GP__EXPORT_LINE "for (int i = 0; i < %2; i++, s += 2) "
 #define GP__EXPORT_U    GP__EXPORT_LINE "u[%1 + i] = (x[%3 + i] - s[0]) * s[1];"
-#define GP__EXPORT_SUM  "for (int i = %1; i < %4; i++) g[i] += w * h[%0] * "
+#define GP__EXPORT_SUM  "{const $R t = w * h[%0] * 2; "
 
 /*	Functions that loop over columns: %2 of them, from column %3 of x and %1 of u on, up to %4. */
 static const struct {
@@ -13739,8 +13742,7 @@ static const struct {
 						GP__EXPORT_U}},
 		{"/* g += w dk(x,z)/du */ static inline void $N_add($R w, const $R *h, const $R *u, "
 		 "const $R *z, $R *g) {(void)w, (void)h, (void)u, (void)z, (void)g;",
-				{GP__EXPORT_SUM "2 * (u[i] - z[i]);", GP__EXPORT_SUM "2 * (u[i] - z[i]);",
-						GP__EXPORT_SUM "z[i];"}},
+				{GP__EXPORT_SUM, GP__EXPORT_SUM, "{const $R t = w * h[%0];"}},
 		{"/* dx += derivatives in x from those in u */ static inline void $N_back(const $R *u, "
 		 "const $R *g, const $R *s, $R *dx) {(void)u, (void)g, (void)s, (void)dx;",
 				{GP__EXPORT_LINE "dx[%3 + i] += s[1] * g[%1 + i];",
@@ -13748,6 +13750,18 @@ static const struct {
 										"u[%1 + 2 * i + 1] * g[%1 + 2 * i]);",
 						GP__EXPORT_LINE "dx[%3 + i] += s[1] * g[%1 + i];"}},
 };
+
+/*	Columns %1 to %4 of N_add: few of them without a loop. */
+static void gp__export_sum(gp__export *e, int inner)
+{
+	if (e->whole[4] - e->whole[1] > 8) {
+		gp__emit(e, "for (int i = %1; i < %4; i++) ");
+		gp__emit(e, inner ? "g[i] += t * z[i];" : "g[i] += t * (u[i] - z[i]);");
+	} else
+		for (; e->whole[1] < e->whole[4]; e->whole[1]++)
+			gp__emit(e, inner ? "g[%1] += t * z[%1];" : "g[%1] += t * (u[%1] - z[%1]);");
+	gp__emit(e, "}");
+}
 
 static void gp__export_loop(gp__export *e, int function)
 {
@@ -13765,6 +13779,7 @@ static void gp__export_loop(gp__export *e, int function)
 			e->whole[3] = from;
 			e->whole[4] = at += (to - from) * (geometry == GP__CIRCLE ? 2 : 1);
 			gp__emit(e, gp__export_loops[function].of[geometry - GP__DISTANCE]);
+			if (function == 1) gp__export_sum(e, geometry == GP__INNER_PRODUCT);
 		}
 	}
 	gp__emit(e, "}");
@@ -13777,7 +13792,7 @@ static void gp__emit_number(gp__export *e, double x)
 	gp__emit_text(e, e->at++ % 6 ? " " : "\n\t");
 	gp__emit_real(e, x);
 	gp__emit_text(e, ",");
-	e->costs.flash += e->wide ? 8 : 4;
+	e->costs.tables += e->wide ? 8 : 4;
 }
 
 static void gp__emit_begin(gp__export *e, const char *name)
@@ -13925,7 +13940,9 @@ static const char gp__export_solve[] =
 		"$(iM {$R t = a[i]; $(ji t -= *l++ * a[j]; a[i] = t * *l++;} return l;}";
 static const char gp__export_unsolve[] =
 		"/* a <- L^-T a, l is the end of L */ static inline void $N_unsolve(const $R *l, $R *a) {"
-		"for (int i = $M; i-- > 0;) {l -= i + 1; a[i] *= l[i]; $(ji a[j] -= l[j] * a[i];}}";
+		"for (int i = $M; i > 0;) {const $R *k = l -= i--; const $R t = a[i] *= k[i];"
+		"if (!i) return; l -= i--; const $R q = a[i] = (a[i] - k[i] * t) * l[i];"
+		"$(ji a[j] -= k[j] * t + l[j] * q;}}";
 
 /*	Moments of the processes. f: the first one of a unit. */
 static const char gp__export_predict[] =
@@ -13972,14 +13989,18 @@ static const char gp__export_mix[] =
 		"mean[f] = a + *c; if (var) var[f] = b;}}";
 
 static const char gp__export_test[] =
-		"/* The largest error at $X reference rows: of means in standard deviations of the prior, "
-		"of "
-		"variances in its variances. */ static inline $R $N_self_test(void) {"
-		"const $R *unit = $N_rows, *row = unit + 2 * $F; $R worst = 0, got[2 * $F];"
-		"$(iX {$N_predict(row, got, got + $F); row += $D;"
-		"for (int k = 0; k < 2 * $F; k++, row++) {"
-		"const $R off = (got[k] - *row) * unit[k], size = off < 0 ? -off : off;"
-		"if (size > worst || size != size) worst = size;}} return worst;}";
+		"/* The largest error at $X reference rows: of means, variances and their derivatives in "
+		"units of the prior$?y, of moments of y relative to the largest$.. */ "
+		"static inline $R $N_self_test(void) {"
+		"const $R *unit = $N_rows, *row = unit + $W; $R worst = 0, got[$W];"
+		"for (int i = 0; i < 2 * $X; i++) {"
+		"$R *end = got + 2 * $F; if (i & 1) $N_predict(row, got, got + $F); else {"
+		"$N_predict_gradient(row, got, got + $F, end, end + $F * $D); end += 2 * $F * $D;"
+		"$?y$N_predict_y(row, end, end + $Y); end += 2 * $Y;$.}"
+		"for (int k = 0; k < (int)(end - got); k++) {"
+		"const $R off = (got[k] - row[$D + k]) * unit[k], size = off < 0 ? -off : off;"
+		"if (size > worst || size != size) worst = size;} if (i & 1) row += $D + $W;}"
+		"return worst;}";
 
 /* --- moments of y --- */
 
@@ -14073,11 +14094,10 @@ static void gp__export_y_numbers(gp__export *e)
 	gp__emit_end(e);
 }
 
-/*	Student's variance is infinite for df <= 2: then there is no such function. */
 static void gp__export_y(gp__export *e)
 {
 	const gp__predictor *p = e->p;
-	if (p->likelihood == ODVGP_LIKELIHOOD_STUDENTT && !(e->t->v.lik_params[1] > 2)) return;
+	if (!gp__export_is(e, 'y')) return;
 	gp__export_y_numbers(e);
 	gp__emit(e, "/* Mean and variance of y, $Y numbers each. */ static inline void "
 				"$N_predict_y(const $R *x, $R *mean, $R *var) {"
@@ -14142,10 +14162,10 @@ static void gp__export_own_libm(gp__export *e)
 
 /* --- odvgp_export --- */
 
-/*	What a call needs beside gp__export: rows of inputs, means and variances; the functions' largest
-	variances of the prior there; scratch. */
+/*	What a call needs beside gp__export: rows of inputs and answers, all moments and derivatives;
+	the functions' largest variances of the prior there; scratch. */
 typedef struct {
-	odvgp_real *rows, *prior; /* [ROWS, D + 2 F]; [F] */
+	odvgp_real *rows, *prior; /* [ROWS, D + 2 F (1 + D) + 2 Y]; [F] */
 	void *scratch;
 	size_t bytes;
 } gp__export_work;
@@ -14188,24 +14208,41 @@ static odvgp_status gp__export_predict_rows(
 		gp__export *e, const odvgp_server *s, const gp__export_work *w, odvgp_info *info)
 {
 	ptrdiff_t D = s->D, F = s->F;
+	odvgp_status status = ODVGP_OK;
 	gp__zero(w->prior, F);
-	GP__FOR(i, GP__EXPORT_ROWS) {
-		odvgp_real *x = w->rows + i * (D + 2 * F);
+	for (ptrdiff_t i = 0; i < GP__EXPORT_ROWS && !status; i++) {
+		odvgp_real *x = w->rows + i * (D + e->answers), *mean = x + D, *dmean = mean + 2 * F,
+				   *y = dmean + 2 * F * D;
+		const odvgp_gradient to = {mean, mean + F, dmean, dmean + F * D, NULL, NULL};
 		gp__export_row(e, i, x);
 		gp__export_prior(e, x, w->prior);
-		odvgp_status status = odvgp_predict(s, x, 1, x + D, x + D + F, w->scratch, w->bytes, info);
-		if (status) return status;
+		status = odvgp_predict_gradient(s, x, 1, &to, w->scratch, w->bytes, info);
+		if (!status && gp__export_is(e, 'y'))
+			status = odvgp_predict_y(s, x, 1, y, y + s->y_rows, w->scratch, w->bytes, info);
 	}
-	return ODVGP_OK;
+	return status;
+}
+
+/*	The unit of answer k: the prior's, over a scale of the input; of y's moments the largest. */
+static double gp__export_scale(const gp__export *e, const gp__export_work *w, ptrdiff_t k)
+{
+	ptrdiff_t F = e->p->F, D = e->p->D, j = k < 2 * F ? k : (k - 2 * F) / D;
+	double scale = 0;
+	if (j >= 2 * F)
+		GP__FOR(i, GP__EXPORT_ROWS)
+			scale = GP__MAX(scale, fabs((double)w->rows[i * (D + e->answers) + D + k]));
+	else scale = j < F ? sqrt((double)w->prior[j]) : (double)w->prior[j - F];
+	return k < 2 * F || j >= 2 * F ? scale : scale / (double)e->t->v.x_scale[(k - 2 * F) % D];
 }
 
 static void gp__export_rows(gp__export *e, const gp__export_work *w)
 {
-	ptrdiff_t F = e->p->F;
 	gp__emit_begin(e, "rows");
-	GP__FOR(f, F) gp__emit_number(e, 1 / sqrt((double)w->prior[f]));
-	GP__FOR(f, F) gp__emit_number(e, 1 / (double)w->prior[f]);
-	GP__FOR(i, GP__EXPORT_ROWS * (e->p->D + 2 * F)) gp__emit_number(e, (double)w->rows[i]);
+	GP__FOR(k, e->answers) {
+		double scale = gp__export_scale(e, w, k);
+		gp__emit_number(e, scale > 0 ? GP__MIN(1 / scale, 1e37) : 1);
+	}
+	GP__FOR(i, GP__EXPORT_ROWS * (e->p->D + e->answers)) gp__emit_number(e, (double)w->rows[i]);
 	gp__emit_end(e);
 }
 
@@ -14214,9 +14251,14 @@ static void gp__export_head(gp__export *e)
 	char kernel[400];
 	gp__text text = {kernel, sizeof kernel, 0};
 	gp__put_kernel(&text, e->k, e->t->v.hyp, e->k->nnode - 1, 0);
-	gp__emit(e, "/* A sparse Gaussian process, written by odvgp.h: $D inputs, $F functions, $Z "
-				"inducing points.\n   $N_predict(x, mean, var) for x [$D], mean and var [$F], in "
-				"units of the data. Kernel of standardised inputs:\n   ");
+	int kind = e->p->likelihood;
+	gp__emit(e, "/* A sparse Gaussian process with $Z inducing points, written by odvgp.h. x [$D] "
+				"has the units of the data.\n   $N_predict(x, mean, var): ");
+	gp__emit(e, gp__export_ys[kind][0] == gp__export_noise ? "f [$F] in units of y"
+														   : "latent functions f [$F]");
+	gp__emit(e, "$?y, $N_predict_y: y [$Y]$.");
+	gp__emit(e, e->p->classes ? " as probabilities" : "");
+	gp__emit(e, ". Kernel of standardised inputs:\n   ");
 	gp__emit_text(e, kernel);
 	gp__emit_text(e, "\n");
 	if (e->o->about) gp__emit_text(e, e->o->about);
@@ -14245,36 +14287,12 @@ static void gp__export_all(gp__export *e, const gp__export_work *w)
 	}
 	e->gradient = 0;
 	gp__export_y(e);
-	size_t flash = e->costs.flash; /* the self-test is for the host */
+	size_t tables = e->costs.tables; /* the self-test is for the host */
 	gp__export_rows(e, w);
-	e->costs.flash = flash;
+	e->costs.tables = tables;
 	gp__emit(e, gp__export_test);
 	gp__emit_text(e, "#endif\n");
 	gp__emit_flush(e);
-}
-
-/*	Fitted to what gcc -Os makes for a Cortex-M4F (counted by qemu, without libm). */
-static void gp__export_estimate(gp__export *e)
-{
-	const gp__predictor *p = e->p;
-	double M = p->M, P = p->P, Z = M + p->M_gamma, C = (double)e->columns, rows = 0.5 * M * (M + 1),
-		   roots = (double)gp__export_is(e, 'B'), point = 20 + 6 * P / p->units;
-	odvgp_export_costs *c = &e->costs;
-	GP__EACH_GROUP(g, e->k) {
-		double dims = (double)gp__group_dims(e->k, g);
-		point += dims > 4 ? 6.5 * dims + 4 : 3 * dims;
-	}
-	GP__EACH_BASE(l, e->k) {
-		int type = (int)e->k->base[l].type, radial = gp__base_kernel_kinds[type].radial;
-		point += radial == GP__RBF ? 27 : radial != GP__NOT_RADIAL ? 55 : type == GP__RQ ? 75 : 5;
-	}
-	c->mean = p->units * (40 + 9 * C + Z * point);
-	c->moments = c->mean + (p->factor == GP__FACTOR_OF_S ? p->units : P) * (5.4 * rows + 13.5 * M) +
-				 P * (5.4 * roots + 13.5 * M);
-	c->gradient = c->moments + P * (Z * (8 + 13.3 * C) + M * (33 + 13.3 * C) + 7 * (rows + roots));
-	c->stack = (size_t)((C + (p->factor == GP__FACTOR_OF_S ? 1 : 2) * M) * (e->wide ? 8 : 4)) +
-			   48 * (size_t)P;
-	c->flash += 400 + 150 * p->base_kernels;
 }
 
 static odvgp_status gp__export_check(
@@ -14296,18 +14314,32 @@ static odvgp_status gp__export_check(
 				info, ODVGP_E_ARG, "settings.name", "must be a name in C of at most 40 characters");
 	if (o->real != 0 && o->real != 4 && o->real != 8)
 		return gp__refuse(info, ODVGP_E_ARG, "settings.real", "must be 4 or 8 bytes, or 0");
-	if (o->about && strstr(o->about, "*/"))
-		return gp__refuse(info, ODVGP_E_ARG, "settings.about", "must not end a comment");
+	for (const char *c = o->about; c && *c; c++)
+		if (*c == 127 || (*c > 0 && *c < ' ' && *c != '\n' && *c != '\t') ||
+				(*c == '*' && c[1] == '/') || (*c == '/' && c[1] == '*'))
+			return gp__refuse(info, ODVGP_E_ARG, "settings.about",
+					"must hold no sign of a comment and no control character");
 	return ODVGP_OK;
+}
+
+/*	Numbers of a reference row's moments and derivatives. Student's variance is infinite for df <= 2:
+	then there are no moments of y. */
+static ptrdiff_t gp__export_answers(const odvgp_server *s)
+{
+	const gp__predictor *p = gp__layer_of(s);
+	int student = p->likelihood == ODVGP_LIKELIHOOD_STUDENTT,
+		y = !student || gp__view_of(p, 0).lik_params[1] > 2;
+	return 2 * s->F * (1 + s->D) + (y ? 2 * s->y_rows : 0);
 }
 
 static size_t gp__export_layout(
 		gp__arena *a, const odvgp_server *s, gp__export **e, gp__export_work *w)
 {
+	if (s->F > PTRDIFF_MAX / 8 / (1 + s->D)) return 0;
 	*e = GP__TAKE(a, gp__export, 1);
-	w->rows = gp__take(a, GP__EXPORT_ROWS, s->D + 2 * s->F);
+	w->rows = gp__take(a, GP__EXPORT_ROWS, s->D + gp__export_answers(s));
 	w->prior = gp__take(a, 1, s->F);
-	w->bytes = gp__predict_size(s, 1, 0);
+	w->bytes = odvgp_predict_gradient_scratch(s, 1, NULL);
 	w->scratch = GP__TAKE(a, char, w->bytes);
 	return w->bytes && !a->bad ? a->used + w->bytes + 128 : 0;
 }
@@ -14345,12 +14377,12 @@ ODVGP_API odvgp_status odvgp_export(const odvgp_server *s, const odvgp_export_se
 	e->o = o;
 	e->wide = (o->real ? o->real : (int)sizeof(odvgp_real)) == 8;
 	e->columns = GP__MAX(1, gp__points_columns(e->k));
+	e->answers = gp__export_answers(s);
 	if ((status = gp__export_predict_rows(e, s, &w, info))) return status;
 	gp__export_all(e, &w);
 	if (e->failed) return gp__refuse(info, ODVGP_E_STOPPED, "write", "it asked to stop");
 	if (e->infinite)
 		return gp__refuse(info, ODVGP_E_NAN, "settings.real", "cannot hold a number of the model");
-	gp__export_estimate(e);
 	if (costs) *costs = e->costs;
 	return ODVGP_OK;
 }

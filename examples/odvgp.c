@@ -48,6 +48,7 @@
         learn.h     a model that learns further rows
         apply.h     the commands predict and sample
         update.h    the command update
+        cores.h     what exported headers need on a core
         export.h    the command export
         budget.h    the command budget
         train.h     one training
@@ -203,15 +204,20 @@ static const char export_help[] =
 		"odvgp export writes the model as one header for C99 and C++17, of constant tables and\n"
 		"functions that allocate nothing: NAME_predict(x, mean, var), NAME_predict_gradient,\n"
 		"NAME_predict_y, and NAME_self_test, which returns the largest error at ten rows. x has\n"
-		"the units of the data; texts have constants. What a Cortex-M4F needs goes to stderr.\n"
+		"the units of the data; texts have constants. What a core (--core) needs goes to stderr,\n"
+		"estimates for gcc -Os and --no-libm.\n"
 		"Layers, images and softmax of more than four classes are refused.\n";
 
 static const char budget_help[] =
-		"odvgp budget trains coupled and orth with several sizes, 1000 steps each unless --iters\n"
-		"is given, prints what their headers cost and how well they predict a fifth of the rows\n"
-		"(or --test, --test-fraction), then trains the best one that fits and exports it to\n"
-		"--out or NAME.h. Bytes\n"
-		"and instructions are estimates for gcc -Os; microseconds are instructions times --cpi.\n";
+		"odvgp budget tries members, sizes and precisions that fit a controller: --flash, --ram\n"
+		"(stack; there are no variables), --us for a mean and a variance. It trains each, 1000\n"
+		"steps unless --iters is given, on four fifths of the rows (or by --test,\n"
+		"--test-fraction), without members that were beaten at two smaller sizes, and prints the\n"
+		"front: those than which nothing cheaper predicts better. Then it trains the best one on\n"
+		"all rows and exports it to --out or NAME.h. Bytes and instructions are estimates for\n"
+		"gcc -Os and --no-libm, within about 10 % of what qemu counts; microseconds are instructions\n"
+		"times --cpi. Floats get the --jitter-rel that they need, 2e-6 for each point; loglik is\n"
+		"computed in double.\n";
 
 static const char info_help[] = "odvgp info prints what a model file holds.\n";
 
@@ -460,14 +466,12 @@ static int run_budget(options *o)
 	comparison all;
 	bytes notes = {NULL, 0, 0};
 	budget b = budget_of(o);
-	int wide = 0;
 	memset(&all, 0, sizeof all);
 	all.o = o;
 	all.warms = 1; /* as the model that is exported */
 	option_needed(o, OPT_DATA);
 	budget_check(o);
 	all.isa = isa_of(o);
-	o->budget = 1;
 	if (!o->given[OPT_ITERS]) option_set(o, OPT_ITERS, "1000");
 	int splits = !o->value[OPT_TEST] && !o->given[OPT_TEST_FRACTION] && !o->value[OPT_TEST_MASK];
 	if (splits) option_set(o, OPT_TEST_FRACTION, "0.2");
@@ -477,21 +481,19 @@ static int run_budget(options *o)
 	bytes path = model_path_of(o);
 	files_check(o, path.at);
 	dataset_read(&all.d, o, NULL);
-	if (all.d.s.targets->level_count > 4)
-		die(FAILED, "budget: SOFTMAX is exported for at most four classes");
-	bytes items = budget_items(&b, all.d.train.n, all.d.s.D);
-	option_set(o, OPT_BASES, items.at);
-	candidates_parse(&all);
 	workers_start(&all.w, o);
+	budget_candidates(&all);
 	candidates_check(&all, &notes);
+	budget_drop(&all, &b);
+	all.w.watch->quiet = 1; /* a line for each training */
 	compare_start(&all, &notes);
 	catch_signals();
-	for (int i = 0; i < all.count && !stop_signal; i++) candidate_train(&all, &all.list[i]);
-	const candidate *best = budget_choose(&all, &b, &wide);
+	budget_train(&all, &b);
+	const candidate *best = budget_choose(&all, &b);
 	fflush(stdout);
 	if (stop_signal) exit(128 + (int)stop_signal);
-	if (!best) die(FAILED, "budget: nothing that was trained fits");
-	printf("chosen: %s, %s\n", best->label, wide ? "double" : "float");
+	if (!best) die(FAILED, "budget: no training succeeds");
+	printf("chosen: %s, %s\n", best->label, best->wide ? "double" : "float");
 	fflush(stdout);
 	options chosen = best->o;
 	memset(chosen.owned, 0, sizeof chosen.owned);
@@ -499,18 +501,18 @@ static int run_budget(options *o)
 	if (splits) option_set(&chosen, OPT_TEST_FRACTION, "0");
 	chosen.given[OPT_ITERS] = 1; /* whatever a recipe or --minutes says */
 	chosen.value[OPT_OUT] = NULL;
+	chosen.given[OPT_QUIET] = o->given[OPT_QUIET] || !isatty(STDERR_FILENO);
 	int code = run_train(&chosen);
 	bytes out = {NULL, 0, 0};
 	bytes_print(&out, "%s.h", o->value[OPT_NAME]);
 	option_set(&chosen, OPT_OUT, o->value[OPT_OUT] ? o->value[OPT_OUT] : out.at);
 	free(out.at);
-	option_set(&chosen, OPT_REAL, wide ? "double" : "float");
+	option_set(&chosen, OPT_REAL, best->wide ? "double" : "float");
 	if (!code) code = run_export(&chosen);
 	options_free(&chosen);
 	workers_stop(&all.w);
 	candidates_free(&all);
 	dataset_free(&all.d);
-	free(items.at);
 	free(path.at);
 	free(notes.at);
 	return code;
@@ -562,6 +564,7 @@ static void print_info_json(const model_file *f, const odvgp_model *model)
 	if (weights_text(&f->s)) json_text(&b, "class_weights", weights_text(&f->s));
 	if (settings_find(f->s.settings, "tried"))
 		json_text(&b, "tried", settings_find(f->s.settings, "tried"));
+	if (f->results) json_text(&b, "results", f->results);
 	json_fields(&b, "inputs", f->s.inputs, f->s.input_count);
 	json_fields(&b, "targets", f->s.targets, f->s.target_count);
 	json_count(&b, "parameters", odvgp_param_count(model));
@@ -582,6 +585,7 @@ static void print_info_text(const model_file *f, const odvgp_model *model)
 	if (updates)
 		bytes_print(&b, "updated  with %td row%s, in %td update%s\n", updated,
 				updated > 1 ? "s" : "", updates, updates > 1 ? "s" : "");
+	if (f->results) bytes_print(&b, "results  %s\n", f->results);
 	bytes_print(&b, "events   jitter %.3g, raised %llu times; steps shortened %llu, undone %llu\n",
 			e.jitter, (unsigned long long)e.jitter_raised, (unsigned long long)e.step_shortened,
 			(unsigned long long)e.step_undone);

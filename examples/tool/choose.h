@@ -448,14 +448,7 @@ static void choice_print(const choice *c)
 static void choice_note(const choice *c, schema *s)
 {
 	if (!c || !c->table.used) return;
-	size_t size = settings_size(s->settings);
-	bytes b = {NULL, 0, 0};
-	bytes_add(&b, s->settings, size - 1);
-	bytes_print(&b, "tried=%s", c->table.at);
-	/* Its zero, and the empty one at the end. */
-	bytes_add(&b, "\0", 2);
-	free(s->settings);
-	s->settings = b.at;
+	settings_add(s, "tried", c->table.at);
 }
 
 #endif

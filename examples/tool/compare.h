@@ -26,8 +26,8 @@ typedef struct candidate {
 	/* The kernel in the end; NULL: not trained. */
 	char *kernel;
 	metrics test;
-	/* With --flash and others, in float and in double; 0: the header cannot be written. */
-	odvgp_export_costs costs[2];
+	/* For the command budget: the numbers of its header are doubles. */
+	int wide;
 	evaluation *history;
 	int history_count;
 	/* Why it failed; empty: it did not. */
@@ -114,16 +114,18 @@ static void candidates_parse(comparison *all)
 	free(list);
 }
 
+static void candidate_free(candidate *c)
+{
+	options_free(&c->o);
+	free(c->label);
+	free(c->name);
+	free(c->kernel);
+	free(c->history);
+}
+
 static void candidates_free(comparison *all)
 {
-	for (int i = 0; i < all->count; i++) {
-		candidate *c = &all->list[i];
-		options_free(&c->o);
-		free(c->label);
-		free(c->name);
-		free(c->kernel);
-		free(c->history);
-	}
+	for (int i = 0; i < all->count; i++) candidate_free(&all->list[i]);
 	free(all->list);
 }
 
@@ -131,7 +133,8 @@ static void candidates_free(comparison *all)
 static int same_candidate(const candidate *a, const candidate *b)
 {
 	ptrdiff_t top = a->config.layers - 1;
-	int same = a->basis == b->basis && a->config.layer[top].M == b->config.layer[top].M &&
+	int same = a->basis == b->basis && a->wide == b->wide &&
+			   a->config.layer[top].M == b->config.layer[top].M &&
 			   a->config.layer[top].M_gamma == b->config.layer[top].M_gamma &&
 			   a->config.optim.natgrad == b->config.optim.natgrad;
 	for (int i = OWN_SHOWN; i < OWN_COUNT; i++)
@@ -161,22 +164,6 @@ static void candidates_check(comparison *all, bytes *notes)
 	}
 }
 
-/*  What the predictor that was evaluated last costs as a header. */
-static void candidate_costs(candidate *c, const training *t)
-{
-	odvgp_server server;
-	if (odvgp_server_from_block(
-				&server, t->predictor_block, t->predictor_size, ODVGP_ISA_AUTO, NULL))
-		return;
-	size_t size = odvgp_export_scratch(&server, NULL);
-	void *scratch = take(size, 1);
-	for (int wide = 0; wide < 2 && size; wide++) {
-		odvgp_export_settings e = {.name = "f", .real = wide ? 8 : 4, .no_libm = 1};
-		odvgp_export(&server, &e, &c->costs[wide], scratch, size, NULL);
-	}
-	free(scratch);
-}
-
 /*  Evaluates what was trained. */
 static void candidate_finish(candidate *c, training *t)
 {
@@ -187,7 +174,6 @@ static void candidate_finish(candidate *c, training *t)
 	c->kernel = kernel_text(t->model);
 	if (!*c->reason) {
 		c->test = evaluate_end(t);
-		if (c->o.budget) candidate_costs(c, t);
 		c->elbo = final_elbo(t);
 		if (!stop_signal) c->upper = upper_bound_of(t);
 		if (watch_over(t->w->watch))

@@ -2,6 +2,7 @@
 #ifndef TOOL_EXPORT_H
 #define TOOL_EXPORT_H
 
+#include "cores.h"
 #include "report.h"
 
 static int export_write(void *user, const char *text, size_t bytes)
@@ -45,8 +46,11 @@ static void export_columns(const model_file *f, const char *name, bytes *about, 
 		for (int k = 0; k < 3 && x->date_parts; k++) {
 			static const char *const parts[] = {
 					"days since 1970-01-01", "day of the year from 1", "day of the week, Monday 1"};
-			if (x->date_parts >> k & 1)
-				bytes_print(about, "   x[%td] %s: %s\n", at++, text, parts[k]);
+			static const char *const words[] = {"days", "yearday", "weekday"};
+			if (!(x->date_parts >> k & 1)) continue;
+			bytes_print(about, "   x[%td] %s: %s\n", at, text, parts[k]);
+			snprintf(prefix, sizeof prefix, "%s_x%td", name, at);
+			export_constant(&codes, prefix, words[k], (long)at++);
 		}
 		if (x->date_parts) continue;
 		if (!x->level_count || x->ordinal)
@@ -76,9 +80,12 @@ static void export_columns(const model_file *f, const char *name, bytes *about, 
 	const char *likelihood = settings_find(s->settings, "likelihood");
 	bytes_print(about, "   Trained on %td rows of %s, likelihood %s.\n", s->n_train, text,
 			likelihood ? likelihood : "gaussian");
+	if (f->results) bytes_print(about, "   Results: %s.\n", f->results);
 	if (codes.used)
 		bytes_print(constants,
-				"\n/* Places of texts in x, or their codes if they are ordered; classes of y. */\n"
+				"\n/* Places in x of texts, or their codes if they are ordered, and of parts of "
+				"dates; "
+				"classes of y. */\n"
 				"enum {\n%s};\n",
 				codes.at);
 	free(codes.at);
@@ -95,13 +102,31 @@ static void export_name_check(const options *o)
 	if (!ok) die(BAD_INPUT, "--name %s: must be a name in C of at most 40 characters", name);
 }
 
+/*  What the header needs, before it is written. */
+static void print_estimate(const model_file *f, const options *o)
+{
+	workers none;
+	model_block block;
+	int core = option_choice(o, OPT_CORE), wide = option_choice(o, OPT_REAL);
+	memset(&none, 0, sizeof none);
+	const odvgp_model *model = model_load(f, &none, ODVGP_ISA_AUTO, &block);
+	char *kernel = kernel_text(model);
+	core_estimate e = core_estimate_of(odvgp_model_config(model), kernel, wide, core);
+	fprintf(stderr,
+			"%s: on a %s about %.0f bytes of flash, no RAM but %.0f bytes of stack, with gradients "
+			"%.0f; instructions: mean %.0f, with variance %.0f, with gradients %.0f\n",
+			o->value[OPT_NAME], cores[core].name, e.flash, e.stack, e.stack_gradient, e.mean,
+			e.moments, e.gradient);
+	free(kernel);
+	free(block.at);
+}
+
 static int run_export(const options *o)
 {
 	model_file f;
 	odvgp_info info = no_info;
 	odvgp_server server;
 	odvgp_export_settings e;
-	odvgp_export_costs costs;
 	bytes text = {NULL, 0, 0}, about = {NULL, 0, 0}, constants = {NULL, 0, 0};
 	const char *out = o->value[OPT_OUT];
 	option_needed(o, OPT_MODEL);
@@ -124,14 +149,11 @@ static int run_export(const options *o)
 	size_t size = odvgp_export_scratch(&server, &info);
 	void *scratch = size ? take(size, 1) : NULL;
 	if (!size) die_of(info.status, &info, f.path);
-	s = odvgp_export(&server, &e, &costs, scratch, size, &info);
+	s = odvgp_export(&server, &e, NULL, scratch, size, &info);
 	if (s) die_of(s, &info, f.path);
+	print_estimate(&f, o);
 	if (!out || strcmp(out, "-") == 0) write_stdout(&text);
 	else write_file(out, text.at, text.used);
-	fprintf(stderr,
-			"%s: on a Cortex-M4F about %zu bytes of flash, no RAM but %zu bytes of stack; "
-			"instructions: mean %.0f, with variance %.0f, with gradients %.0f\n",
-			e.name, costs.flash, costs.stack, costs.mean, costs.moments, costs.gradient);
 	free(scratch);
 	free(block);
 	free(text.at);

@@ -887,10 +887,13 @@ typedef struct model_file {
 	const char *path;
 	void *content;
 	size_t size;
-	/* Inside `content`. */
+	/* Inside `content`, or in `kept`: the file's without `results`. */
 	const void *user;
 	size_t user_size, predictor_size;
 	schema s;
+	/* What the training ended with; NULL: the file does not say. */
+	char *results;
+	bytes kept;
 } model_file;
 
 static void model_file_read(model_file *f, const char *path)
@@ -904,6 +907,13 @@ static void model_file_read(model_file *f, const char *path)
 	odvgp_status s = odvgp_load_user(f->content, f->size, &f->user, &f->user_size, &info);
 	if (s) die_of(s, &info, path);
 	schema_read(&f->s, path, f->user, f->user_size);
+	f->results = settings_take(&f->s, "results");
+	if (f->results) {
+		clean_text(f->results, 0);
+		f->kept = schema_write(&f->s);
+		f->user = f->kept.at;
+		f->user_size = f->kept.used;
+	}
 	const char *name = settings_find(f->s.settings, "likelihood");
 	int kind = name ? position_in(likelihood_words(), name) : 0;
 	if (kind < 0) die(BAD_INPUT, "%s: damaged: there is no likelihood '%s'", path, name);
@@ -915,6 +925,8 @@ static void model_file_read(model_file *f, const char *path)
 static void model_file_free(model_file *f)
 {
 	free(f->content);
+	free(f->results);
+	free(f->kept.at);
 	schema_free(&f->s);
 }
 

@@ -44,13 +44,16 @@ enum {
       "with --learn: the model that has learned the rows (may be --model)") \
     X(FORGET, "forget", "L", "1", PREDICT | UPDATE, \
       "after each row earlier ones count L times as much, such as 0.999; 1: nothing is forgotten") \
-    X(REAL, "real", "float|double", "float", EXPORT, "numbers of the header") \
+    X(REAL, "real", "float|double", "float", EXPORT | BUDGET, \
+      "numbers of the header; budget tries both unless it is given") \
     X(FLASH, "flash", "BYTES", NULL, BUDGET, "most bytes of code and tables, such as 32k") \
     X(RAM, "ram", "BYTES", NULL, BUDGET, "most bytes of stack") \
     X(US, "us", "T", NULL, BUDGET, "most microseconds for a mean and a variance") \
     X(MHZ, "mhz", "F", "168", BUDGET, "clock of the core") \
-    X(CORE, "core", "m4f|m7", "m4f", BUDGET, "core; m7: with floats and doubles") \
-    X(CPI, "cpi", "C", NULL, BUDGET, "cycles per instruction (m4f: 1.4, m7: 0.9; not measured)") \
+    X(CORE, "core", "m4f|m7|m3|m0|rv32|rv32f", "m4f", EXPORT | BUDGET, \
+      "core; m7 has doubles, m3, m0 and rv32 no FPU") \
+    X(CPI, "cpi", "C", NULL, BUDGET, \
+      "cycles per instruction (default by core: 0.9 of m7 to 1.5 of m0; not measured)") \
     X(NAME, "name", "NAME", "model", EXPORT | BUDGET, "prefix of all names in the header") \
     X(NO_LIBM, "no-libm", NULL, NULL, EXPORT | BUDGET, "write exp and others, too: nothing is included") \
     X(INTERVAL, "interval", "P", NULL, PREDICT, \
@@ -213,8 +216,6 @@ typedef struct options {
 	char *owned[OPTION_COUNT];
 	/* With --folds: the fold that is the test part. */
 	int fold;
-	/* Costs of headers are wanted. */
-	int budget;
 	/* --out is a model, which may replace that of --model. */
 	int updates;
 } options;

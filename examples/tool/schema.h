@@ -311,6 +311,29 @@ static ptrdiff_t setting_count(const schema *s, const char *name)
 	return v < 0 || v > PTRDIFF_MAX ? 0 : (ptrdiff_t)v;
 }
 
+/*  Adds one. */
+static void settings_add(schema *s, const char *name, const char *value)
+{
+	bytes b = {NULL, 0, 0};
+	bytes_add(&b, s->settings, settings_size(s->settings) - 1);
+	bytes_print(&b, "%s=%s", name, value);
+	/* Its zero, and the empty one at the end. */
+	bytes_add(&b, "\0", 2);
+	free(s->settings);
+	s->settings = b.at;
+}
+
+/*  Takes one out; NULL: it is not there. */
+static char *settings_take(schema *s, const char *name)
+{
+	const char *found = settings_find(s->settings, name);
+	if (!found) return NULL;
+	char *value = copy_text(found), *from = s->settings + (found - s->settings) - strlen(name) - 1;
+	const char *next = found + strlen(found) + 1;
+	memmove(from, next, settings_size(next));
+	return value;
+}
+
 /*  Reads R or FROM-TO, where R stands for R-R; returns 0 if the text is neither. */
 static int parse_range(const char *text, double *from, double *to)
 {

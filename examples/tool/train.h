@@ -1110,6 +1110,57 @@ static int train_nothing(const training *t)
 	return FAILED;
 }
 
+static void record_metrics(bytes *b, const char *rows, odvgp_likelihood kind, const metrics *m)
+{
+	if (!m->n) return;
+	bytes_print(b, "; %td %s rows: ", m->n, rows);
+	if (has_classes(kind))
+		bytes_print(b, "accuracy %.4g, brier %.4g, log-likelihood %.4g", m->accuracy, m->brier,
+				m->loglik);
+	else
+		bytes_print(b, "rmse %.4g, mae %.4g, log-likelihood %.4g", m->rmse_raw, m->mae_raw,
+				m->loglik_raw);
+}
+
+/*  Adds the results to the model file, in a sentence: bound, errors on the rows of training, if they
+    take a moment, and of the test. Leaves them out where saving takes long, as it did before. */
+static void save_record(training *t, const outcome *r, double saving)
+{
+	schema s;
+	const dataset *d = t->d;
+	bytes record = {NULL, 0, 0}, user = t->user;
+	if (stop_signal || r->reason == STEP_FAILED || !time_for(t, saving) ||
+			saving > 0.2 + 0.02 * (now() - t->begin))
+		return;
+	bytes_print(&record, "%td steps", t->step);
+	if (isfinite(r->elbo)) bytes_print(&record, ", bound %.6g", r->elbo);
+	if (d->train.n <= DOMINANT_ROWS && time_for(t, saving + seconds_of_pass(t))) {
+		scores unused = {0};
+		metric_sums *sums = take((size_t)d->s.target_count, sizeof *sums);
+		subject of;
+		if (subject_begin(&of, d, t->model, t->w)) {
+			forecast f = forecast_make(d->train.n, &d->s);
+			if (forecast_run(&f, &of.server, t->w, d->train.X, d->train.n)) {
+				metrics m = metrics_of(t, &of.server, &f, &d->train, &unused, sums);
+				record_metrics(&record, "training", d->s.likelihood, &m);
+			}
+			forecast_free(&f);
+		}
+		subject_end(&of);
+		free(unused.confusion);
+		free(sums);
+	}
+	record_metrics(&record, "test", d->s.likelihood, &r->test);
+	schema_read(&s, r->path, user.at, user.used);
+	settings_add(&s, "results", record.at);
+	t->user = schema_write(&s);
+	if (!stop_signal) save_model(t, r->path, 1);
+	free(t->user.at);
+	t->user = user;
+	schema_free(&s);
+	free(record.at);
+}
+
 /*  Trains, saves the model and prints the result. Returns the exit code. */
 static int train_and_report(training *t, const char *model_path)
 {
@@ -1126,10 +1177,13 @@ static int train_and_report(training *t, const char *model_path)
 	take_best(t);
 	train_end_q(t, r.reason);
 	/* Before anything that takes time or may fail. */
+	double saving = now();
 	save_at_end(t, model_path);
+	saving = now() - saving;
 	t->events = odvgp_model_events(t->model);
 	print_stop(t, r.reason);
 	train_results(t, &r);
+	save_record(t, &r, saving);
 	if (t->o->given[OPT_JSON]) print_train_json(t, &r);
 	else print_train_text(t, &r);
 	int bad = t->o->value[OPT_PLOT] && plot_training(t, t->o->value[OPT_PLOT]);

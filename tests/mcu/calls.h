@@ -5,11 +5,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/*  The type of numbers: double for an export in double. */
+#ifndef MCU_REAL
+#define MCU_REAL float
+#endif
+typedef MCU_REAL mcu_real;
+
 /*  mcu_scratch returns the bytes of scratch for a prediction or, `gradient`, for one with gradients;
     the others 0 or an error. x [D], mean and var [F]; to: mean, var, and dmean and dvar [F,D]. */
 int mcu_open(const uint32_t *block, size_t block_bytes);
 size_t mcu_scratch(int gradient);
-int mcu_mean(const float *x, float *mean, void *scratch, size_t bytes);
-int mcu_predict(const float *x, float *mean, float *var, void *scratch, size_t bytes);
-int mcu_gradient(const float *x, float *const to[4], void *scratch, size_t bytes);
+int mcu_mean(const mcu_real *x, mcu_real *mean, void *scratch, size_t bytes);
+int mcu_predict(const mcu_real *x, mcu_real *mean, mcu_real *var, void *scratch, size_t bytes);
+int mcu_gradient(const mcu_real *x, mcu_real *const to[4], void *scratch, size_t bytes);
+/*  Of an exported header: millionths. */
+uint32_t mcu_self_test(void);
 #endif

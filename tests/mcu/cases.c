@@ -1,40 +1,27 @@
 /*  cases.c DIR   trains the models that `make mcu` serves, on fixed data, and writes for each
         DIR/cases/NAME.h        the frozen block, its compact one, rows, the answers of this machine
                                 and how far others may differ
-        DIR/exports/NAME.h      what odvgp_export makes of the block; the costs that it estimates:
-        DIR/exports/NAME.costs  instructions of mean, moments and gradient, bytes of flash and stack */
+        DIR/exports/NAME.h      what odvgp_export makes of the block
+        DIR/exports/NAME.costs  a line for each core of examples/tool/cores.h: instructions of mean,
+                                moments and gradient, bytes of flash and of stack
+        DIR/exports/NAME.case.h rows for an export that has no case: its self-test has answers */
 #define ODVGP_FLOAT
 #define ODVGP_KEEP_NAMES
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
 #include <float.h>
 #include <stdio.h>
+#include "shapes.h"
+#include "cores.h"
 
-enum { N = 600, STEPS = 300, ROWS = 8, MOST_D = 8, MOST_FLOATS = 60000 };
-
-typedef struct {
-	const char *name;
-	ptrdiff_t M, M_gamma, D;
-	odvgp_mean_part mean_part;
-	odvgp_cov_part cov_part;
-	const char *kernel;
-} mcu_case;
-
-static const mcu_case cases[] = {
-		{"orth_12_24", 12, 24, 2, ODVGP_MEAN_PART_ORTH, ODVGP_COV_PART_DENSE, "rbf(ard)"},
-		{"orth_32_128", 32, 128, 6, ODVGP_MEAN_PART_ORTH, ODVGP_COV_PART_DENSE, "rbf(ard)"},
-		{"orth_80_160", 80, 160, 8, ODVGP_MEAN_PART_ORTH, ODVGP_COV_PART_DENSE, "rbf(ard)"},
-		{"matern52_12_24", 12, 24, 2, ODVGP_MEAN_PART_ORTH, ODVGP_COV_PART_DENSE, "matern52(ard)"},
-		{"solve_12_24", 12, 24, 2, ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_BLOCKS, "rbf(ard)"},
-		{"coupled_24", 24, 0, 2, ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, "rbf(ard)"},
-};
+enum { N = MCU_N, STEPS = 300, ROWS = 8, MOST_D = 10, MOST_P = 3, MOST_FLOATS = 60000 };
 
 /*  Mean, variance and their gradients [D] at one row each. */
 typedef struct {
 	float mean[ROWS], var[ROWS], dmean[ROWS * MOST_D], dvar[ROWS * MOST_D];
 } answers;
 
-static float X[N * MOST_D], y[N], block[MOST_FLOATS], compact[MOST_FLOATS],
+static float X[N * MOST_D], y[N * MOST_P], block[MOST_FLOATS], compact[MOST_FLOATS],
 		scratch[MOST_FLOATS * 4];
 
 static float uniform(void)
@@ -53,11 +40,12 @@ static void stop_on(odvgp_status status, const odvgp_info *info)
 
 /*  Trains and freezes a model of a smooth function of all inputs, with a unit and an offset of its
     own in each column. */
-static size_t freeze(const mcu_case *c)
+static size_t freeze(const mcu_shape *c)
 {
-	float x_mean[MOST_D], x_scale[MOST_D], y_mean = 3, y_scale = 6;
+	float x_mean[MOST_D], x_scale[MOST_D], y_mean[] = {3, 4, 5}, y_scale[] = {6, 5, 4};
 	odvgp_info info;
 	odvgp_model *model;
+	ptrdiff_t T = c->functions ? c->functions : c->P;
 	for (ptrdiff_t d = 0; d < c->D; d++) {
 		x_mean[d] = (float)d;
 		x_scale[d] = 1 + (float)d / 2;
@@ -68,18 +56,14 @@ static size_t freeze(const mcu_case *c)
 			X[i * c->D + d] = 3 * uniform() - 1.5f;
 			sum += sinf((1 + 0.3f * (float)d) * X[i * c->D + d]);
 		}
-		y[i] = sum / sqrtf((float)c->D) + 0.1f * (uniform() - 0.5f);
+		for (ptrdiff_t t = 0; t < T; t++)
+			y[i * T + t] = sum / sqrtf((float)c->D) + 0.1f * (uniform() - 0.5f);
 	}
-	odvgp_config config = odvgp_config_defaults(N, c->D, 1, c->M, c->M_gamma);
-	config.layer[0].mean_part = c->mean_part;
-	config.layer[0].cov_part = c->cov_part;
-	config.layer[0].kernel = c->kernel;
-	config.optim.batch = 100;
-	config.isa = ODVGP_ISA_C;
+	odvgp_config config = mcu_config(c);
 	stop_on(odvgp_model_create(&model, &config, X, y, NULL, &info), &info);
-	stop_on(odvgp_fit(model, X, y, STEPS, NULL, &info), &info);
+	stop_on(odvgp_fit(model, X, y, c->exported ? 30 : STEPS, NULL, &info), &info);
 	size_t bytes = odvgp_predictor_size(model, &info);
-	const odvgp_scales scales = {x_mean, x_scale, &y_mean, &y_scale};
+	const odvgp_scales scales = {x_mean, x_scale, y_mean, y_scale};
 	stop_on(odvgp_freeze(model, &scales, block, sizeof block, &info), &info);
 	odvgp_model_free(model);
 	/* Rows in the units of the model: inside the data, the fourth far away. */
@@ -123,17 +107,21 @@ static int write_text(void *user, const char *text, size_t bytes)
 	return fwrite(text, 1, bytes, (FILE *)user) != bytes;
 }
 
-static void export_case(const odvgp_server *server, const char *name, const char *dir)
+static void export_case(const odvgp_server *server, const mcu_shape *c, const char *dir)
 {
 	odvgp_info info;
 	odvgp_export_costs costs;
-	FILE *f = file_of(dir, "exports", name, ".h");
-	const odvgp_export_settings settings = {name, 4, 1, NULL, NULL, write_text, f};
+	odvgp_config config = mcu_config(c);
+	FILE *f = file_of(dir, "exports", c->name, ".h");
+	const odvgp_export_settings settings = {c->name, c->wide ? 8 : 4, 1, NULL, NULL, write_text, f};
 	stop_on(odvgp_export(server, &settings, &costs, scratch, sizeof scratch, &info), &info);
 	fclose(f);
-	f = file_of(dir, "exports", name, ".costs");
-	fprintf(f, "%.0f %.0f %.0f %zu %zu\n", costs.mean, costs.moments, costs.gradient, costs.flash,
-			costs.stack);
+	f = file_of(dir, "exports", c->name, ".costs");
+	for (int core = 0; core < CORES; core++) {
+		core_estimate e = core_estimate_of(&config, c->kernel, c->wide, core);
+		fprintf(f, "%s %.0f %.0f %.0f %.0f %.0f %.0f\n", cores[core].word, e.mean, e.moments,
+				e.gradient, e.flash, e.stack, e.stack_gradient);
+	}
 	fclose(f);
 }
 
@@ -148,6 +136,22 @@ static float largest(const float *a, ptrdiff_t n)
 {
 	static const float zero[ROWS * MOST_D];
 	return largest_difference(a, zero, n);
+}
+
+/*  Of an export whose self-test has the answers: rows. */
+static void write_export(const mcu_shape *c, const char *dir)
+{
+	odvgp_info info;
+	odvgp_server server;
+	size_t bytes = freeze(c);
+	stop_on(odvgp_server_from_block(&server, block, bytes, ODVGP_ISA_C, &info), &info);
+	export_case(&server, c, dir);
+	FILE *f = file_of(dir, "exports", c->name, ".case.h");
+	fprintf(f, "enum { MCU_D = %d, MCU_F = %d, MCU_ROWS = %d };\n", (int)c->D, (int)server.F, ROWS);
+	fprintf(f, "static const MCU_REAL mcu_x[] = {");
+	for (ptrdiff_t i = 0; i < ROWS * c->D; i++) fprintf(f, "%.9g,", (double)X[i]);
+	fprintf(f, "};\n");
+	fclose(f);
 }
 
 static void print_floats(FILE *f, const char *name, const float *v, ptrdiff_t n)
@@ -171,7 +175,7 @@ static void print_block(FILE *f, const char *name, const float *words, size_t by
 /*  What one machine may differ from another: the condition is what answers here change by, when
     inputs move by some rounding errors and sums take another order; four times that, and 64
     rounding errors of the largest answer. */
-static void write_case(const mcu_case *c, const char *dir)
+static void write_case(const mcu_shape *c, const char *dir)
 {
 	FILE *f = file_of(dir, "cases", c->name, ".h");
 	size_t bytes = freeze(c);
@@ -201,7 +205,7 @@ static void write_case(const mcu_case *c, const char *dir)
 	fprintf(f, "enum { MCU_SCRATCH = %d, MCU_SCRATCH_GRADIENT = %d };\n",
 			(int)odvgp_compact_scratch(&server, NULL),
 			(int)odvgp_compact_gradient_scratch(&server, NULL));
-	export_case(&server, c->name, dir);
+	export_case(&server, c, dir);
 	print_floats(f, "x", X, n);
 	print_floats(f, "mean_want", a.mean, ROWS);
 	print_floats(f, "var_want", a.var, ROWS);
@@ -219,7 +223,8 @@ static void write_case(const mcu_case *c, const char *dir)
 
 int main(int argc, char **argv)
 {
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-		write_case(&cases[i], argc > 1 ? argv[1] : ".");
+	for (int i = 0; i < MCU_SHAPES; i++)
+		(mcu_shapes[i].exported ? write_export : write_case)(
+				&mcu_shapes[i], argc > 1 ? argv[1] : ".");
 	return 0;
 }

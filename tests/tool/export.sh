@@ -24,8 +24,8 @@ int main(void)
 	$real x[7] = {0}, mean, var, mean_y, var_y;
 	x[arm_x3_2_red] = 1;
 	x[4] = arm_x4_0_small;
-	x[5] = 19723;
-	x[6] = 1;
+	x[arm_x5_days] = 19723;
+	x[arm_x6_weekday] = 1;
 	arm_predict(x, &mean, &var);
 	arm_predict_y(x, &mean_y, &var_y);
 	printf("%.9g %.9g %.9g %.9g\n", (double)mean, (double)var, (double)var_y, (double)arm_self_test());
@@ -39,12 +39,25 @@ END
             e = $1 - w[1]; f = sqrt($2) - w[2]; g = sqrt($3) - w[3]
             print e * e + f * f + g * g " < 1e-5 && " $4 " < 1e-3" }' use.txt)"
 done
+check "export: results of the training in the comment" grep -q '^   Results: 30 steps, bound .*; 60 training rows: rmse ' arm.h
+check "export: info has them, too" sh -c '"$1" info m.odvgp | grep -q "^results  30 steps"' sh "$tool"
+fit --data data.csv --ordinal size=small,large --dates days+weekday --basis orth --beta 8 --gamma 9 --iters 20 --model half.odvgp
+fit --data data.csv --resume half.odvgp --model whole.odvgp
+check "export: a resumed training has results of its own" sh -c '"$1" info whole.odvgp | grep -q "^results  30 steps"' sh "$tool"
+"$tool" export --model m.odvgp --real double --name arm --out arm.h 2>err.txt
+sed 's/\(g\[[0-9]*\] += \)t/\11.01 * t/' arm.h >wrong.h
+sed 's/"arm.h"/"wrong.h"/' use.c >wrong.c
+${CC:-cc} -std=c99 -o wrong wrong.c -lm
+./wrong >wrong.txt
+check "export: the self-test notices a wrong gradient" holds "$(awk '{ print $4 " > 1e-3" }' wrong.txt) && $(awk '{ print $4 " < 1e-6" }' use.txt)"
 check "export: inputs in the comment" grep -q '^   x\[4\] size: one of the codes below$' arm.h
 check "export: dates" grep -q '^   x\[6\] when: day of the week, Monday 1$' arm.h
 check "export: no text ends the comment" sh -c '[ "$(grep -c "^ \*/$" arm.h)" = 1 ]'
 "$tool" export --model m.odvgp --no-libm --name bare --out bare.h 2>err.txt
 check "export: without libm nothing is included" sh -c '! grep -q "#include" bare.h'
 check "export: costs" grep -q '^bare: on a Cortex-M4F about [0-9]* bytes of flash' err.txt
+"$tool" export --model m.odvgp --core m0 --name bare --out bare.h 2>err.txt
+check "export: another core's" grep -q '^bare: on a Cortex-M0+ about [0-9]* bytes of flash' err.txt
 check "export: to standard output" sh -c '"$1" export --model m.odvgp --name arm --real double 2>err.txt | cmp - arm.h' sh "$tool"
 
 # ---- classes, refusals ----
@@ -57,13 +70,24 @@ check "export: no model" refuses "model" export --name a
 fit --data data.csv --layers 'coupled:beta=5,dim=2; coupled:beta=5' --model deep.odvgp
 check "export: layers are refused" refuses "layers" export --model deep.odvgp --name a
 
-# ---- budget: what fits is chosen, trained on all rows and exported ----
-"$tool" budget --data data.csv --ordinal size=small,large --iters 30 --flash 2k --ram 1k --us 12 --name fits --model b.odvgp \
-    --quiet --threads 1 >b.txt 2>err.txt
-check "budget: a front" grep -q '^\* coupled:beta=4 *float' b.txt
-check "budget: limits" grep -q 'too large$' b.txt
-best=$(sed -n '/too large/d; s/^[* ] \([co][^ ]*\) *float *\([^ ]*\).*/\2 \1/p' b.txt | sort -n | tail -n 1)
-check "budget: the best that fits is chosen" grep -q "^chosen: ${best#* }, float$" b.txt
+check "export: classes are probabilities" grep -q 'c_predict(x, mean, var): latent functions f \[1\], c_predict_y: y \[1\]' c.h
+
+# ---- budget: what fits is trained, the front printed, the best of it trained on all rows and exported ----
+"$tool" budget --data data.csv --ordinal size=small,large --iters 30 --flash 3K --ram 1k --us 30 --name fits --model b.odvgp \
+    --threads 1 >b.txt 2>err.txt
+check "budget: a front, the cheapest first" holds "$(awk '/^member/ { on = 1; next } /^Of/ { on = 0 }
+    on { rows++; bad += $5 <= loglik && rows > 1 || $8 < cost || $6 > 3072 || $7 > 1024 || $9 > 30; loglik = $5; cost = $8 }
+    END { print rows " > 1 && " bad + 0 " == 0" }' b.txt)"
+best=$(awk '/^Of/ { print last } { last = $1 ":beta=" $2 ($3 ? ":gamma=" $3 : "") ", " $4 }' b.txt)
+check "budget: its last row is chosen" grep -qF "chosen: $best" b.txt
+check "budget: a line for each training" sh -c '[ "$(grep -c "^[0-9]* of [0-9]*  .*: loglik" err.txt)" = "$(sed -n "s/^Of [0-9]* that fit \([0-9]*\) were trained.*/\1/p" b.txt)" ]'
+check "budget: all members are tried" sh -c 'for m in coupled orth solve hybrid decoupled diagonal; do grep -q " of [0-9]*  $m:.*, float" err.txt || exit 1; done'
 check "budget: header and model" sh -c 'grep -q "fits_predict" fits.h && [ -s b.odvgp ]'
+flash=$(awk '/^Of/ { print last } { last = $6 }' b.txt)
+check "budget: the export needs what the table says" grep -q "about $flash bytes of flash" err.txt
+check "budget: doubles on a core that has them" sh -c '"$1" budget --data data.csv --iters 5 --flash 4k --core m7 --name seven --threads 1 2>&1 | grep -q "coupled:beta=4, double"' sh "$tool"
+check "budget: only doubles" sh -c '"$1" budget --data data.csv --iters 5 --flash 4k --core m7 --real double --name seven --quiet --threads 1 | grep -q "^chosen: .*, double"' sh "$tool"
 check "budget: a limit that is no number" refuses "must be a number above 0" budget --data data.csv --flash 3x
-check "budget: nothing fits" sh -c '! "$1" budget --data data.csv --us 0.1 --iters 2 --quiet --name no >t.txt 2>&1 && [ ! -e no.h ]' sh "$tool"
+check "budget: M is for flash and RAM" refuses "must be a number above 0" budget --data data.csv --us 3M
+check "budget: nothing fits" sh -c '! "$1" budget --data data.csv --us 0.1 --iters 2 --quiet --name no >t.txt 2>&1 && grep -q "nothing fits: coupled with 4 points needs" t.txt && [ ! -e no.h ]' sh "$tool"
+check "budget: 1M of flash, a core without an FPU" sh -c '"$1" budget --data data.csv --flash 1M --ram 0.3k --core m0 --us 20000 --iters 2 --quiet --name zero --threads 1 | grep -q "Cortex-M0+"' sh "$tool"
