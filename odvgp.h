@@ -12224,7 +12224,8 @@ typedef struct {
 	uint32_t bytes, sum;    /* of the block; checksum of what follows */
 	uint32_t D, M, M_gamma;
 	uint32_t P, F, T, y_rows, units;
-	uint32_t noises; /* 0: the likelihood is not Gaussian */
+	/* the likelihood's parameters: positive ones, then ORDINAL's cut or the link's jitter */
+	uint32_t likelihood, lik_params, lik_free;
 	uint32_t factor, M_factor, flags;
 	uint32_t columns, nodes, groups;
 } gp__compact;
@@ -12240,7 +12241,7 @@ typedef struct {
 	odvgp_real *alpha, *a;      /* [M,P], [Mg,P] */
 	odvgp_real *L, *R, *A, *b;  /* A [D,P], b [P] of the mean function */
 	/* of all units */
-	odvgp_real *x_mean, *mixing, *noise, *y_mean, *y_scale; /* [D] [F,P] [noises] [F] [F] */
+	odvgp_real *x_mean, *mixing, *lik, *y_mean, *y_scale; /* [D] [F,P] [lik_...] [F] [F] */
 	odvgp_real *next;                                       /* behind the unit */
 } gp__compact_view;
 
@@ -12249,7 +12250,7 @@ typedef struct {
 #define GP__ROWS_SHARED(X) \
 	X(x_mean, D) \
 	X(mixing, p->flags & GP__ROWS_MIXED ? p->P * p->F : 0) \
-	X(noise, p->noises) \
+	X(lik, p->lik_params + p->lik_free) \
 	X(y_mean, p->F) \
 	X(y_scale, p->F)
 #define GP__ROWS_UNIT(X) \
@@ -12345,7 +12346,9 @@ typedef struct gp__row {
 	void (*weights)(struct gp__row *r, size_t q, const odvgp_real *R, int kept);
 	void (*gradients)(struct gp__row *r);
 	void (*put)(const struct gp__row *r, size_t i, size_t n, const odvgp_gradient *to);
-	int noise; /* variances are those of y */
+	/* NULL, or stores moments of y instead and returns 0 if they are finite; classes' work [y_rows] */
+	odvgp_real (*y)(struct gp__row *r, size_t i, size_t n, const odvgp_gradient *to);
+	odvgp_real *share;
 } gp__row;
 
 static size_t gp__row_init(const gp__compact *p, gp__row *r, int gradients, odvgp_real *scratch)
@@ -12368,6 +12371,7 @@ static size_t gp__row_init(const gp__compact *p, gp__row *r, int gradients, odvg
 	GP__PLACE(var_by_u, gradients ? r->P * p->columns : 0)
 	GP__PLACE(mean_by_x, own)
 	GP__PLACE(var_by_x, own)
+	GP__PLACE(share, p->y_rows > p->T ? p->y_rows : 0)
 #undef GP__PLACE
 	return (size_t)(at - (uintptr_t)scratch) / sizeof(odvgp_real);
 }
@@ -12885,8 +12889,9 @@ static odvgp_status gp__rows_check(const gp__compact *p, size_t bytes)
 			p->M_factor > p->M || p->factor > GP__DIAGONAL_OF_INVERSE ||
 			(p->M_factor != p->M && p->factor != GP__FACTOR_OF_S) || p->flags >= GP__ROWS_FLAGS ||
 			(p->F != p->P && !(p->flags & GP__ROWS_MIXED)) ||
-			(p->noises > 1 && p->noises != p->F) ||
-			(p->noises && (p->T != p->F || p->y_rows != p->F)))
+			(p->likelihood == ODVGP_LIKELIHOOD_GAUSSIAN &&
+					(!p->lik_params || (p->lik_params > 1 && p->lik_params != p->F) ||
+							p->T != p->F || p->y_rows != p->F)))
 		return ODVGP_E_FORMAT;
 	/* the scratch of gradients, in bytes, fits size_t */
 	if ((uint64_t)p->P * (2 * ((uint64_t)p->D + p->columns) + p->M + 4) >
@@ -12897,7 +12902,7 @@ static odvgp_status gp__rows_check(const gp__compact *p, size_t bytes)
 		return ODVGP_E_FORMAT;
 	gp__rows_view_of(p, &v);
 	const size_t reals = (p->bytes - gp__rows_head(p)) / sizeof(odvgp_real);
-	if (!gp__finite(v.x_mean, (ptrdiff_t)reals) || !gp__rows_positive(v.noise, p->noises) ||
+	if (!gp__finite(v.x_mean, (ptrdiff_t)reals) || !gp__rows_positive(v.lik, p->lik_params) ||
 			!gp__rows_positive(v.y_scale, p->F))
 		return ODVGP_E_FORMAT;
 	for (uint32_t k = 0; k < p->units; k++) {
@@ -12916,6 +12921,8 @@ ODVGP_API odvgp_status odvgp_server_from_block(odvgp_server *server, const void 
 		return gp__rows_fail(info, ODVGP_E_ARG, server ? "block" : "server", -1);
 	odvgp_status status = gp__rows_check(p, block_bytes);
 	if (status) return gp__rows_fail(info, status, "block", -1);
+	if (p->likelihood > 31 || !((ODVGP_LIKELIHOODS) >> p->likelihood & 1u))
+		return gp__rows_fail(info, ODVGP_E_UNSUPPORTED, "likelihood", -1);
 	server->block = block;
 	server->isa = NULL;
 	server->D = (ptrdiff_t)p->D;
@@ -12958,6 +12965,197 @@ static odvgp_real gp__rows_mix(
 	return sum;
 }
 
+/* --- moments of y: only odvgp_predict_y calls this --- */
+
+#define GP__Y_IS(NAME) \
+	(p->likelihood == ODVGP_LIKELIHOOD_##NAME && (ODVGP_LIKELIHOODS) & ODVGP_LIK_##NAME)
+/*	Steps of trapezoid rules, by the distance pi / 2 of Gumbel's singularities; where a normal
+	density, and e^-x, end; most steps, for standard deviations that differ by some 500. */
+#define GP__Y_PICK(of_float, of_double) (sizeof(odvgp_real) == 4 ? GP__R(of_float) : GP__R(of_double))
+#define GP__Y_STEP						GP__Y_PICK(0.6, 0.28)
+#define GP__Y_END						GP__Y_PICK(5.8, 8.6)
+#define GP__Y_TAIL						GP__Y_PICK(18, 37)
+#define GP__Y_STEPS						20000
+
+static odvgp_real gp__y_exp(odvgp_real x)
+{
+	if (x <= 0) return gp__rows_power(GP__LOG2_E * x);
+	return x < -GP__DECAY_LOW ? 1 / gp__rows_power(-GP__LOG2_E * x) : (odvgp_real)HUGE_VAL;
+}
+
+/*	e^x - 1 for x >= 0. */
+static odvgp_real gp__y_expm1(odvgp_real r)
+{
+	odvgp_real p;
+	if (r > GP__R(0.3)) return gp__y_exp(r) - 1;
+	GP__P_EXP(GP__LOG_TOP, GP__LOG_HORNER, )
+	return r + r * r * p;
+}
+
+/*	The normal density, and its distribution function, as in >>vmath. */
+static odvgp_real gp__y_bell(odvgp_real x)
+{
+	return GP__R(0.39894228040143267794) * gp__y_exp(GP__R(-0.5) * x * x);
+}
+static odvgp_real gp__y_cdf(odvgp_real x)
+{
+	odvgp_real a = GP__R(0.70710678118654752440) * x, r = a * a, p;
+	if (r < GP__R(0.25)) {
+		GP__P_ERF(GP__LOG_TOP, GP__LOG_HORNER, )
+		return GP__R(0.5) + GP__R(0.5) * (a + a * p);
+	}
+	a = GP__MIN(GP__ERFC_END, a < 0 ? -a : a);
+	r = 1 - 6 / (a + 3);
+	GP__P_ERFCX(GP__LOG_TOP, GP__LOG_HORNER, )
+	p *= GP__R(0.5) / (1 + 2 * a) * gp__y_exp(-a * a);
+	return x > 0 ? 1 - p : p;
+}
+
+/*	E[S(f)], and E[S'(f)] to *slope, for f from N(m, s^2) and S(f) = 1 / (1 + e^-f) or Gumbel's
+	exp(-e^-f): over f for s <= 1, else over noise of the density S', which is below f. */
+static odvgp_real gp__y_smooth(int gumbel, odvgp_real m, odvgp_real s, odvgp_real *slope)
+{
+	const int wide = s > 1;
+	const odvgp_real h = GP__Y_STEP, end = wide ? GP__Y_TAIL : GP__Y_END;
+	odvgp_real sum = 0;
+	*slope = 0;
+	for (odvgp_real t = -end; t < end; t += h) {
+		const odvgp_real f = wide ? t : m + s * t, e = gp__y_exp(GP__MIN(80, -f)),
+						 S = gumbel ? gp__y_exp(-e) : 1 / (1 + e), d = S * (gumbel ? e : 1 - S),
+						 u = (m - t) / s, w = h * (wide ? d : gp__y_bell(t));
+		sum += w * (wide ? gp__y_cdf(u) : S);
+		*slope += w * (wide ? gp__y_bell(u) / s : d);
+	}
+	return sum;
+}
+
+/*	Probabilities to y: the integral of each class's density times the others' distribution
+	functions. ROBUSTMAX's functions are normal; SOFTMAX's have Gumbel noise, for any number of
+	classes. */
+static void gp__y_classes(gp__row *r, odvgp_real *y, size_t n)
+{
+	const gp__compact *p = r->p;
+	const int soft = GP__Y_IS(SOFTMAX);
+	const odvgp_real end = GP__Y_END, e = soft ? 0 : r->v.lik[0], jitter = soft ? 0 : r->v.lik[1],
+					 other = e / (odvgp_real)(p->F - 1);
+	odvgp_real x = 0, high = 0, step = GP__R(GP__FAR), sum = 0, s, w;
+	for (size_t k = 0; k < p->F; k++) {
+		const odvgp_real m = r->mean[k];
+		y[k * n] = (m - m) + (r->var[k] - r->var[k]);
+		r->var[k] = s = gp__rows_sqrt(GP__MAX(r->var[k], GP__R(1e-10)));
+		step = GP__MIN(step, s);
+		w = m - end * s - 4 * (odvgp_real)soft;
+		if (!k || (soft ? w > x : w < x)) x = w;
+		w = m + (soft ? GP__MIN(end, s / 2) * s + GP__Y_TAIL : end * s);
+		if (!k || w > high) high = w;
+	}
+	step = GP__MAX(GP__Y_STEP * GP__MAX((odvgp_real)soft, step), (high - x) / GP__Y_STEPS);
+	for (int i = 0; i <= GP__Y_STEPS && x < high; i++, x += step) {
+		w = step;
+		for (size_t k = 0; k < p->F; k++) {
+			const odvgp_real u = (x - r->mean[k]) / (soft ? 1 : r->var[k]);
+			odvgp_real d, below;
+			s = r->var[k];
+			if (soft) below = gp__y_smooth(1, u, s, &d);
+			else {
+				below = jitter + (1 - 2 * jitter) * gp__y_cdf(u);
+				d = gp__y_bell(u) / s;
+			}
+			w *= below;
+			r->share[k] = below > 0 ? d / below : 0;
+		}
+		for (size_t k = 0; k < p->F; k++) y[k * n] += w * r->share[k];
+	}
+	for (size_t k = 0; k < p->F; k++) sum += y[k * n];
+	for (size_t k = 0; k < p->F; k++)
+		y[k * n] = soft ? y[k * n] / sum : other + (1 - e - other) * y[k * n];
+}
+
+/*	Whether the likelihood's numbers fit it; opening has checked the Gaussian's. */
+static int gp__y_ok(const gp__compact *p)
+{
+	const uint32_t lik = p->likelihood, F = p->F;
+	const int ordinal = lik == ODVGP_LIKELIHOOD_ORDINAL, robust = lik == ODVGP_LIKELIHOOD_ROBUSTMAX,
+			  link = robust || lik == ODVGP_LIKELIHOOD_BERNOULLI,
+			  several = robust || lik == ODVGP_LIKELIHOOD_SOFTMAX;
+	const uint32_t T = several ? 1 : lik == ODVGP_LIKELIHOOD_HETEROSCEDASTIC ? F / 2 : F,
+				   params = ordinal ? p->y_rows - 2 : (uint32_t)("00021001110100"[lik] - '0');
+	gp__compact_view v;
+	if (lik == ODVGP_LIKELIHOOD_GAUSSIAN) return 1;
+	gp__rows_view_of(p, &v);
+	v.lik += p->lik_params;
+	if (!T || p->T != T || p->lik_params != params || p->lik_free != (uint32_t)(ordinal || link) ||
+			(ordinal ? F != 1 : p->y_rows != (several ? F : T)))
+		return 0;
+	if (several ? F < 2 || p->flags & GP__ROWS_MIXED : T != F && F % 2) return 0;
+	return !link || (v.lik[0] >= 0 && v.lik[0] < GP__R(0.5) && !(robust && v.lik[-1] >= 1));
+}
+
+/*	Moments of y [y_rows,n] for row i; not 0 if one is not finite. */
+static odvgp_real gp__row_y(gp__row *r, size_t i, size_t n, const odvgp_gradient *to)
+{
+	const gp__compact *p = r->p;
+	const odvgp_real *par = r->v.lik, a = p->lik_params ? *par : 1;
+	const int noise = GP__Y_IS(GAUSSIAN), student = GP__Y_IS(STUDENTT),
+			  counts = GP__Y_IS(POISSON) || GP__Y_IS(NEGATIVE_BINOMIAL),
+			  several = GP__Y_IS(SOFTMAX) || GP__Y_IS(ROBUSTMAX);
+	odvgp_real off = 0, cut = 0, below = 0, *y = to->mean ? to->mean : to->var;
+	if (!y) return 0;
+	if (several) gp__y_classes(r, y + i, n);
+	for (size_t t = 0; t < p->y_rows; t++) {
+		const size_t at = t * n + i, f = p->T > 1 ? t : 0;
+		const odvgp_real m = gp__rows_mix(r, f, r->mean, 1, 0), v = gp__rows_mix(r, f, r->var, 1, 1),
+						 scale = r->v.y_scale[f], w = 1 / gp__rows_sqrt(1 + v);
+		odvgp_real mean = m, var = v, e;
+		if (noise || student || GP__Y_IS(LAPLACE)) {
+			mean = r->v.y_mean[f] + scale * m;
+			if (student) e = par[1] > 2 ? a * a * par[1] / (par[1] - 2) : (odvgp_real)HUGE_VAL;
+			else e = noise ? par[p->lik_params > 1 ? t : 0] : 2 * a * a;
+			var = scale * scale * (v + e);
+		} else if (GP__Y_IS(HETEROSCEDASTIC))
+			var += gp__y_exp(r->mean[p->T + t] + GP__R(0.5) * r->var[p->T + t]);
+		else if (counts || GP__Y_IS(EXPONENTIAL) || GP__Y_IS(GAMMA)) {
+			/* as in gp__exp_moments */
+			const odvgp_real c = counts ? 1 : a;
+			e = gp__y_exp((counts || p->lik_params ? m : -m) + GP__R(0.5) * v);
+			mean = c * e;
+			var = c * c * gp__y_expm1(v);
+			if (!counts || p->lik_params) var += (counts ? 1 / a : c) * gp__y_exp(v);
+			var = e * ((odvgp_real)counts + e * var);
+		} else {
+			if (several) mean = y[at];
+			else if (GP__Y_IS(LOGIT)) mean = gp__y_smooth(0, m, gp__rows_sqrt(v), &e);
+			else if (GP__Y_IS(ORDINAL)) {
+				/* par: gaps, the first cut */
+				const int last = t + 1 == p->y_rows;
+				cut += last ? 0 : par[t ? t - 1 : p->lik_params];
+				e = last ? GP__R(GP__FAR_ROOT) : (cut - m) * w;
+				if (!t) below = -GP__R(GP__FAR_ROOT);
+				mean = below + e > 0 ? gp__y_cdf(-below) - gp__y_cdf(-e)
+									 : gp__y_cdf(e) - gp__y_cdf(below);
+				below = e;
+			} else {
+				const odvgp_real jitter = GP__Y_IS(BERNOULLI) ? par[0] : 0;
+				mean = jitter + (1 - 2 * jitter) * gp__y_cdf(m * w);
+			}
+			var = mean * (1 - mean);
+			if (GP__Y_IS(BETA)) {
+				const odvgp_real s = gp__rows_sqrt(v), h = GP__Y_STEP / GP__MAX(1, GP__MIN(s, 500));
+				var = 0;
+				for (odvgp_real x = -GP__Y_END; x < GP__Y_END; x += h) {
+					e = gp__y_cdf(m + s * x);
+					var += h * gp__y_bell(x) * (e * (1 - e) / (1 + a) + (e - mean) * (e - mean));
+				}
+			}
+		}
+		if (to->mean) off += mean - mean, to->mean[at] = mean;
+		if (to->var) off += var - var, to->var[at] = var;
+	}
+	return off;
+}
+
+/* --- rows --- */
+
 /*	One row of X through all units. */
 static void gp__row_run(gp__row *r, const odvgp_real *x, int variance)
 {
@@ -12992,17 +13190,16 @@ static odvgp_status gp__rows_predict(
 	ptrdiff_t bad = -1;
 	for (size_t i = 0; i < n; i++, X += p->D) {
 		odvgp_real off = 0;
-		gp__row_run(r, X, to->var || r->gradients);
+		gp__row_run(r, X, to->var || r->gradients || (r->y && p->likelihood));
 		bad = r->bad ? (ptrdiff_t)i : bad;
-		for (size_t f = 0; f < p->F; f++) {
+		if (r->y) off = r->y(r, i, n, to);
+		for (size_t f = 0; f < p->F && !r->y; f++) {
 			const odvgp_real scale = r->v.y_scale[f];
 			const size_t at = f * n + i;
 			if (to->mean) to->mean[at] = r->v.y_mean[f] + scale * gp__rows_mix(r, f, r->mean, 1, 0);
 			if (to->mean) off += to->mean[at] - to->mean[at];
 			if (!to->var) continue;
-			odvgp_real var = gp__rows_mix(r, f, r->var, 1, 1);
-			if (r->noise) var += r->v.noise[p->noises > 1 ? f : 0];
-			to->var[at] = scale * scale * var;
+			to->var[at] = scale * scale * gp__rows_mix(r, f, r->var, 1, 1);
 			off += to->var[at] - to->var[at];
 		}
 		bad = off == 0 ? bad : (ptrdiff_t)i;
@@ -13020,7 +13217,6 @@ static odvgp_status gp__rows_call(gp__row *r, const odvgp_server *s, const odvgp
 	odvgp_real *scratch = r->u;
 	if (what) return gp__rows_fail(info, ODVGP_E_ARG, what, -1);
 	const gp__compact *p = (const gp__compact *)s->block;
-	if (r->noise && !p->noises) return gp__rows_fail(info, ODVGP_E_UNSUPPORTED, "likelihood", -1);
 	const size_t skip = (0 - (uintptr_t)scratch) % sizeof *scratch;
 	if (!scratch || gp__row_init(p, r, r->put != NULL, (odvgp_real *)((uintptr_t)scratch + skip)) *
 											sizeof *scratch +
@@ -13030,11 +13226,11 @@ static odvgp_status gp__rows_call(gp__row *r, const odvgp_server *s, const odvgp
 	return gp__rows_predict(r, X, (size_t)n, to, info);
 }
 
-/*	A row to be: its scratch, and whether variances are those of y. */
-static void gp__row_begin(gp__row *r, void *scratch, int noise)
+/*	A row to be: its scratch. */
+static void gp__row_begin(gp__row *r, void *scratch)
 {
 	r->u = (odvgp_real *)scratch;
-	r->noise = noise;
+	r->y = NULL;
 	r->weights = NULL;
 	r->gradients = NULL;
 	r->put = NULL;
@@ -13045,7 +13241,7 @@ ODVGP_API odvgp_status odvgp_predict(const odvgp_server *s, const odvgp_real *X,
 {
 	const odvgp_gradient to = {mean, var, NULL, NULL, NULL, NULL};
 	gp__row r;
-	gp__row_begin(&r, scratch, 0);
+	gp__row_begin(&r, scratch);
 	return gp__rows_call(&r, s, X, n, &to, scratch_bytes, info);
 }
 
@@ -13055,7 +13251,10 @@ ODVGP_API odvgp_status odvgp_predict_y(const odvgp_server *s, const odvgp_real *
 {
 	const odvgp_gradient to = {mean_y, var_y, NULL, NULL, NULL, NULL};
 	gp__row r;
-	gp__row_begin(&r, scratch, 1);
+	if (s && s->block && !gp__y_ok((const gp__compact *)s->block))
+		return gp__rows_fail(info, ODVGP_E_FORMAT, "block", -1);
+	gp__row_begin(&r, scratch);
+	r.y = gp__row_y;
 	return gp__rows_call(&r, s, X, n, &to, scratch_bytes, info);
 }
 
@@ -13067,7 +13266,7 @@ ODVGP_API odvgp_status odvgp_predict_gradient(const odvgp_server *s, const odvgp
 	if (!gradient) return gp__rows_fail(info, ODVGP_E_ARG, "gradient", -1);
 	if (gradient->hessian || gradient->cov)
 		return gp__rows_fail(info, ODVGP_E_UNSUPPORTED, gradient->hessian ? "hessian" : "cov", -1);
-	gp__row_begin(&r, scratch, 0);
+	gp__row_begin(&r, scratch);
 	r.weights = gp__row_weights;
 	r.gradients = gp__row_gradients;
 	r.put = gp__row_put;
@@ -13214,7 +13413,11 @@ static odvgp_status gp__compact_head(const odvgp_server *s, gp__compact *p, odvg
 	p->T = (uint32_t)from->T;
 	p->y_rows = (uint32_t)s->y_rows;
 	p->units = (uint32_t)from->units;
-	p->noises = lik->flags & GP__LIK_GAUSSIAN ? (uint32_t)from->lik_params : 0;
+	p->likelihood = (uint32_t)from->likelihood;
+	p->lik_params = lik->flags & GP__LIK_GAUSSIAN
+							? (uint32_t)from->lik_params
+							: (uint32_t)gp__lik_numbers(lik, 1, from->classes);
+	p->lik_free = (uint32_t)from->lik_params - p->lik_params + !!(lik->flags & GP__LIK_LINK);
 	p->factor = (uint32_t)from->factor;
 	p->M_factor = (uint32_t)from->M_factor;
 	p->flags = (uint32_t)((from->no_alpha ? GP__ROWS_NO_ALPHA : 0) |
@@ -13279,8 +13482,10 @@ ODVGP_API odvgp_status odvgp_compact(
 		if (unit) continue;
 		if (p->flags & GP__ROWS_LINEAR) gp__copy(v.x_mean, own.x_mean, from->D);
 		if (from->mixed) gp__copy(v.mixing, own.mixing, (ptrdiff_t)from->F * from->P);
-		gp__copy(v.noise, own.lik_params, (ptrdiff_t)p->noises);
-		const int scaled = gp__likelihoods[from->likelihood].flags & GP__LIK_SCALABLE;
+		const int flags = gp__likelihoods[from->likelihood].flags,
+				  scaled = flags & GP__LIK_SCALABLE;
+		gp__copy(v.lik, own.lik_params, (ptrdiff_t)from->lik_params);
+		if (flags & GP__LIK_LINK) v.lik[from->lik_params] = own.rule[0];
 		GP__FOR(f, (ptrdiff_t)from->F) {
 			v.y_mean[f] = scaled ? own.y_mean[f] : 0;
 			v.y_scale[f] = scaled ? own.y_scale[f] : 1;
