@@ -12224,8 +12224,7 @@ typedef struct {
 	uint32_t bytes, sum;    /* of the block; checksum of what follows */
 	uint32_t D, M, M_gamma;
 	uint32_t P, F, T, y_rows, units;
-	/* the likelihood's parameters: positive ones, then ORDINAL's cut or the link's jitter */
-	uint32_t likelihood, lik_params, lik_free;
+	uint32_t likelihood, lik_params; /* parameters, and the link's jitter if it has one */
 	uint32_t factor, M_factor, flags;
 	uint32_t columns, nodes, groups;
 } gp__compact;
@@ -12241,7 +12240,7 @@ typedef struct {
 	odvgp_real *alpha, *a;      /* [M,P], [Mg,P] */
 	odvgp_real *L, *R, *A, *b;  /* A [D,P], b [P] of the mean function */
 	/* of all units */
-	odvgp_real *x_mean, *mixing, *lik, *y_mean, *y_scale; /* [D] [F,P] [lik_...] [F] [F] */
+	odvgp_real *x_mean, *mixing, *lik, *y_mean, *y_scale; /* [D] [F,P] [lik_params] [F] [F] */
 	odvgp_real *next;                                       /* behind the unit */
 } gp__compact_view;
 
@@ -12250,7 +12249,7 @@ typedef struct {
 #define GP__ROWS_SHARED(X) \
 	X(x_mean, D) \
 	X(mixing, p->flags & GP__ROWS_MIXED ? p->P * p->F : 0) \
-	X(lik, p->lik_params + p->lik_free) \
+	X(lik, p->lik_params) \
 	X(y_mean, p->F) \
 	X(y_scale, p->F)
 #define GP__ROWS_UNIT(X) \
@@ -12888,10 +12887,7 @@ static odvgp_status gp__rows_check(const gp__compact *p, size_t bytes)
 	if (!p->D || !p->M || !p->P || !p->F || (p->units != 1 && p->units != p->P) ||
 			p->M_factor > p->M || p->factor > GP__DIAGONAL_OF_INVERSE ||
 			(p->M_factor != p->M && p->factor != GP__FACTOR_OF_S) || p->flags >= GP__ROWS_FLAGS ||
-			(p->F != p->P && !(p->flags & GP__ROWS_MIXED)) ||
-			(p->likelihood == ODVGP_LIKELIHOOD_GAUSSIAN &&
-					(!p->lik_params || (p->lik_params > 1 && p->lik_params != p->F) ||
-							p->T != p->F || p->y_rows != p->F)))
+			(p->F != p->P && !(p->flags & GP__ROWS_MIXED)))
 		return ODVGP_E_FORMAT;
 	/* the scratch of gradients, in bytes, fits size_t */
 	if ((uint64_t)p->P * (2 * ((uint64_t)p->D + p->columns) + p->M + 4) >
@@ -12902,8 +12898,7 @@ static odvgp_status gp__rows_check(const gp__compact *p, size_t bytes)
 		return ODVGP_E_FORMAT;
 	gp__rows_view_of(p, &v);
 	const size_t reals = (p->bytes - gp__rows_head(p)) / sizeof(odvgp_real);
-	if (!gp__finite(v.x_mean, (ptrdiff_t)reals) || !gp__rows_positive(v.lik, p->lik_params) ||
-			!gp__rows_positive(v.y_scale, p->F))
+	if (!gp__finite(v.x_mean, (ptrdiff_t)reals) || !gp__rows_positive(v.y_scale, p->F))
 		return ODVGP_E_FORMAT;
 	for (uint32_t k = 0; k < p->units; k++) {
 		gp__rows_next_unit(p, &v);
@@ -12920,9 +12915,9 @@ ODVGP_API odvgp_status odvgp_server_from_block(odvgp_server *server, const void 
 	if (!server || !block || (uintptr_t)block % sizeof(odvgp_real))
 		return gp__rows_fail(info, ODVGP_E_ARG, server ? "block" : "server", -1);
 	odvgp_status status = gp__rows_check(p, block_bytes);
-	if (status) return gp__rows_fail(info, status, "block", -1);
-	if (p->likelihood > 31 || !((ODVGP_LIKELIHOODS) >> p->likelihood & 1u))
-		return gp__rows_fail(info, ODVGP_E_UNSUPPORTED, "likelihood", -1);
+	const char *what = status ? "block" : "likelihood";
+	if (status || p->likelihood > 31 || !((ODVGP_LIKELIHOODS) >> p->likelihood & 1u))
+		return gp__rows_fail(info, status ? status : ODVGP_E_UNSUPPORTED, what, -1);
 	server->block = block;
 	server->isa = NULL;
 	server->D = (ptrdiff_t)p->D;
@@ -12971,11 +12966,16 @@ static odvgp_real gp__rows_mix(
 	(p->likelihood == ODVGP_LIKELIHOOD_##NAME && (ODVGP_LIKELIHOODS) & ODVGP_LIK_##NAME)
 /*	Steps of trapezoid rules, by the distance pi / 2 of Gumbel's singularities; where a normal
 	density, and e^-x, end; most steps, for standard deviations that differ by some 500. */
-#define GP__Y_PICK(of_float, of_double) (sizeof(odvgp_real) == 4 ? GP__R(of_float) : GP__R(of_double))
-#define GP__Y_STEP						GP__Y_PICK(0.6, 0.28)
-#define GP__Y_END						GP__Y_PICK(5.8, 8.6)
-#define GP__Y_TAIL						GP__Y_PICK(18, 37)
-#define GP__Y_STEPS						20000
+#ifdef ODVGP_FLOAT
+#define GP__Y_STEP 0.6f
+#define GP__Y_END  5.8f
+#define GP__Y_TAIL 18
+#else
+#define GP__Y_STEP 0.28
+#define GP__Y_END  8.6
+#define GP__Y_TAIL 37
+#endif
+#define GP__Y_STEPS 20000
 
 static odvgp_real gp__y_exp(odvgp_real x)
 {
@@ -13071,34 +13071,36 @@ static void gp__y_classes(gp__row *r, odvgp_real *y, size_t n)
 		y[k * n] = soft ? y[k * n] / sum : other + (1 - e - other) * y[k * n];
 }
 
-/*	Whether the likelihood's numbers fit it; opening has checked the Gaussian's. */
+/*	Whether the likelihood's numbers, which only moments of y read, fit it. */
 static int gp__y_ok(const gp__compact *p)
 {
-	const uint32_t lik = p->likelihood, F = p->F;
+	const uint32_t lik = p->likelihood, F = p->F, T = p->T, Y = p->y_rows, params = p->lik_params;
+	/* positive parameters + 3 for ORDINAL's cut, or a jitter, behind them */
+	const uint32_t shape = (uint32_t)("13021001113400"[lik] - '0');
 	const int ordinal = lik == ODVGP_LIKELIHOOD_ORDINAL, robust = lik == ODVGP_LIKELIHOOD_ROBUSTMAX,
-			  link = robust || lik == ODVGP_LIKELIHOOD_BERNOULLI,
-			  several = robust || lik == ODVGP_LIKELIHOOD_SOFTMAX;
-	const uint32_t T = several ? 1 : lik == ODVGP_LIKELIHOOD_HETEROSCEDASTIC ? F / 2 : F,
-				   params = ordinal ? p->y_rows - 2 : (uint32_t)("00021001110100"[lik] - '0');
+			  classes = ordinal || robust || lik == ODVGP_LIKELIHOOD_SOFTMAX;
 	gp__compact_view v;
-	if (lik == ODVGP_LIKELIHOOD_GAUSSIAN) return 1;
 	gp__rows_view_of(p, &v);
-	v.lik += p->lik_params;
-	if (!T || p->T != T || p->lik_params != params || p->lik_free != (uint32_t)(ordinal || link) ||
-			(ordinal ? F != 1 : p->y_rows != (several ? F : T)))
+	if (params < shape / 3 || (params != (ordinal ? Y - 1 : shape % 3 + shape / 3) &&
+									 (lik != ODVGP_LIKELIHOOD_GAUSSIAN || params != F)))
 		return 0;
-	if (several ? F < 2 || p->flags & GP__ROWS_MIXED : T != F && F % 2) return 0;
-	return !link || (v.lik[0] >= 0 && v.lik[0] < GP__R(0.5) && !(robust && v.lik[-1] >= 1));
+	const odvgp_real jitter = ordinal || shape < 3 ? 0 : v.lik[params - 1];
+	return gp__rows_positive(v.lik, params - shape / 3) &&
+		   (classes ? T == 1 : F == T << (lik == ODVGP_LIKELIHOOD_HETEROSCEDASTIC)) &&
+		   (ordinal ? F == 1 : Y == (classes ? F : T)) && jitter >= 0 &&
+		   jitter < GP__R(0.5) &&
+		   (lik < ODVGP_LIKELIHOOD_ROBUSTMAX || !(p->flags & GP__ROWS_MIXED)) &&
+		   (!robust || (F > 1 && v.lik[0] < 1));
 }
 
 /*	Moments of y [y_rows,n] for row i; not 0 if one is not finite. */
 static odvgp_real gp__row_y(gp__row *r, size_t i, size_t n, const odvgp_gradient *to)
 {
 	const gp__compact *p = r->p;
-	const odvgp_real *par = r->v.lik, a = p->lik_params ? *par : 1;
-	const int noise = GP__Y_IS(GAUSSIAN), student = GP__Y_IS(STUDENTT),
+	const int own = p->lik_params > 0, noise = GP__Y_IS(GAUSSIAN), student = GP__Y_IS(STUDENTT),
 			  counts = GP__Y_IS(POISSON) || GP__Y_IS(NEGATIVE_BINOMIAL),
 			  several = GP__Y_IS(SOFTMAX) || GP__Y_IS(ROBUSTMAX);
+	const odvgp_real *par = r->v.lik, a = own ? *par : 1;
 	odvgp_real off = 0, cut = 0, below = 0, *y = to->mean ? to->mean : to->var;
 	if (!y) return 0;
 	if (several) gp__y_classes(r, y + i, n);
@@ -13117,10 +13119,10 @@ static odvgp_real gp__row_y(gp__row *r, size_t i, size_t n, const odvgp_gradient
 		else if (counts || GP__Y_IS(EXPONENTIAL) || GP__Y_IS(GAMMA)) {
 			/* as in gp__exp_moments */
 			const odvgp_real c = counts ? 1 : a;
-			e = gp__y_exp((counts || p->lik_params ? m : -m) + GP__R(0.5) * v);
+			e = gp__y_exp((counts || own ? m : -m) + GP__R(0.5) * v);
 			mean = c * e;
 			var = c * c * gp__y_expm1(v);
-			if (!counts || p->lik_params) var += (counts ? 1 / a : c) * gp__y_exp(v);
+			if (!counts || own) var += (counts ? 1 / a : c) * gp__y_exp(v);
 			var = e * ((odvgp_real)counts + e * var);
 		} else {
 			if (several) mean = y[at];
@@ -13128,7 +13130,7 @@ static odvgp_real gp__row_y(gp__row *r, size_t i, size_t n, const odvgp_gradient
 			else if (GP__Y_IS(ORDINAL)) {
 				/* par: gaps, the first cut */
 				const int last = t + 1 == p->y_rows;
-				cut += last ? 0 : par[t ? t - 1 : p->lik_params];
+				cut += last ? 0 : par[(t ? t : p->lik_params) - 1];
 				e = last ? GP__R(GP__FAR_ROOT) : (cut - m) * w;
 				if (!t) below = -GP__R(GP__FAR_ROOT);
 				mean = below + e > 0 ? gp__y_cdf(-below) - gp__y_cdf(-e)
@@ -13190,10 +13192,10 @@ static odvgp_status gp__rows_predict(
 	ptrdiff_t bad = -1;
 	for (size_t i = 0; i < n; i++, X += p->D) {
 		odvgp_real off = 0;
-		gp__row_run(r, X, to->var || r->gradients || (r->y && p->likelihood));
+		gp__row_run(r, X, to->var || r->gradients || r->y);
 		bad = r->bad ? (ptrdiff_t)i : bad;
 		if (r->y) off = r->y(r, i, n, to);
-		for (size_t f = 0; f < p->F && !r->y; f++) {
+		for (size_t f = r->y ? p->F : 0; f < p->F; f++) {
 			const odvgp_real scale = r->v.y_scale[f];
 			const size_t at = f * n + i;
 			if (to->mean) to->mean[at] = r->v.y_mean[f] + scale * gp__rows_mix(r, f, r->mean, 1, 0);
@@ -13414,10 +13416,7 @@ static odvgp_status gp__compact_head(const odvgp_server *s, gp__compact *p, odvg
 	p->y_rows = (uint32_t)s->y_rows;
 	p->units = (uint32_t)from->units;
 	p->likelihood = (uint32_t)from->likelihood;
-	p->lik_params = lik->flags & GP__LIK_GAUSSIAN
-							? (uint32_t)from->lik_params
-							: (uint32_t)gp__lik_numbers(lik, 1, from->classes);
-	p->lik_free = (uint32_t)from->lik_params - p->lik_params + !!(lik->flags & GP__LIK_LINK);
+	p->lik_params = (uint32_t)from->lik_params + !!(lik->flags & GP__LIK_LINK);
 	p->factor = (uint32_t)from->factor;
 	p->M_factor = (uint32_t)from->M_factor;
 	p->flags = (uint32_t)((from->no_alpha ? GP__ROWS_NO_ALPHA : 0) |

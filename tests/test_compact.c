@@ -379,16 +379,16 @@ TEST(forged_likelihoods_are_refused)
 		odvgp_real mean[64], var[64];
 		odvgp_info info;
 		gp__rows_view_of(head, &v);
-		for (uint32_t i = 0; i < head->lik_params + head->lik_free; i++)
+		const uint32_t last = head->lik_params - 1;
+		const int cuts = kind == ODVGP_LIKELIHOOD_ORDINAL, robust = kind == ODVGP_LIKELIHOOD_ROBUSTMAX,
+				  frees = cuts || robust || kind == ODVGP_LIKELIHOOD_BERNOULLI;
+		for (uint32_t i = 0; i < head->lik_params; i++)
 			for (size_t b = 0; b < sizeof bad / sizeof *bad; b++) {
 				const odvgp_real old = v.lik[i];
-				const int free_one = i >= head->lik_params,
-						  cut = free_one && kind == ODVGP_LIKELIHOOD_ORDINAL,
-						  finite = bad[b] - bad[b] == 0, robust = kind == ODVGP_LIKELIHOOD_ROBUSTMAX,
-						  ok = cut		? finite
-							   : free_one ? bad[b] == 0
-							   : robust	  ? 0
-										  : bad[b] > 1 && finite;
+				const int free_one = frees && i == last, finite = bad[b] - bad[b] == 0,
+						  ok = !free_one ? !robust && bad[b] > 1 && finite
+							   : cuts	 ? finite
+										 : bad[b] == 0;
 				v.lik[i] = (odvgp_real)bad[b];
 				head->sum = gp__rows_sum(head);
 				odvgp_status status = only_open(&s, c.block, c.block_bytes, NULL);
@@ -400,9 +400,9 @@ TEST(forged_likelihoods_are_refused)
 				else CHECK_STATUS(status, ok ? ODVGP_OK : ODVGP_E_FORMAT);
 				v.lik[i] = old;
 			}
-		uint32_t *const words[] = {&head->likelihood, &head->lik_params, &head->lik_free, &head->T,
+		uint32_t *const words[] = {&head->likelihood, &head->lik_params, &head->T,
 				&head->y_rows};
-		for (int w = 0; w < 5; w++)
+		for (int w = 0; w < 4; w++)
 			for (uint32_t value = 0; value < 40; value++) {
 				const uint32_t old = *words[w];
 				*words[w] = value;
@@ -548,7 +548,13 @@ TEST(forged_heads_are_refused)
 		uint32_t old = *words[i];
 		*words[i] = values[i];
 		head->sum = gp__rows_sum(head);
-		CHECK(i == 3 || only_open(&s, k.block, k.block_bytes, NULL) == ODVGP_E_FORMAT);
+		odvgp_real x[INPUTS] = {0, 0}, mean[2], var[2];
+		odvgp_status status = only_open(&s, k.block, k.block_bytes, NULL);
+		if (i < 2) { /* predictions of f do not read these */
+			CHECK_STATUS(status, ODVGP_OK);
+			status = only_predict_y(&s, x, 1, mean, var, k.scratch, k.bytes, NULL);
+		}
+		CHECK(i == 3 || status == ODVGP_E_FORMAT);
 		*words[i] = old;
 	}
 	drop_compact(&k);
