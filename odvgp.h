@@ -13022,7 +13022,7 @@ static odvgp_real gp__y_smooth(int gumbel, odvgp_real m, odvgp_real s, odvgp_rea
 	for (odvgp_real t = -end; t < end; t += h) {
 		const odvgp_real f = wide ? t : m + s * t, e = gp__y_exp(GP__MIN(80, -f)),
 						 S = gumbel ? gp__y_exp(-e) : 1 / (1 + e), d = S * (gumbel ? e : 1 - S),
-						 u = (m - t) / s, w = h * (wide ? d : gp__y_bell(t));
+						 u = wide ? (m - t) / s : 0, w = h * (wide ? d : gp__y_bell(t));
 		sum += w * (wide ? gp__y_cdf(u) : S);
 		*slope += w * (wide ? gp__y_bell(u) / s : d);
 	}

@@ -6,10 +6,12 @@
 #include <stdint.h>
 
 /*  mcu_scratch returns the bytes of scratch for a prediction or, `gradient`, for one with gradients;
-    the others 0 or an error. x [D], mean and var [F]; to: mean, var, and dmean and dvar [F,D]. */
+    the others 0 or an error. x [D], mean and var [F]; to: mean, var, and dmean and dvar [F,D]. mcu_y,
+    moments of y, is only linked, to see what all likelihoods take. */
 int mcu_open(const uint32_t *block, size_t block_bytes);
 size_t mcu_scratch(int gradient);
 int mcu_mean(const float *x, float *mean, void *scratch, size_t bytes);
 int mcu_predict(const float *x, float *mean, float *var, void *scratch, size_t bytes);
+int mcu_y(const float *x, float *mean, float *var, void *scratch, size_t bytes);
 int mcu_gradient(const float *x, float *const to[4], void *scratch, size_t bytes);
 #endif
