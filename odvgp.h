@@ -176,13 +176,13 @@ CONTENTS   (search for a tag with its arrows)
 									after >>online. Includes ODVGP_NO_MALLOC; add ODVGP_NO_STDIO on
 									bare metal
 	ODVGP_PREDICT_ONLY		-		only serve compact blocks (odvgp_compact), row by row:
-									odvgp_server_from_block, odvgp_predict, odvgp_predict_y of the
-									Gaussian, odvgp_predict_gradient without Hessian and cov, their
-									scratch. Includes the three switches around it. No libm; in
-									float no double. odvgp_info gets status, what and row. A row
-									that is not finite returns E_NAN and gets the prior's mean and
-									variance at the inputs' mean, so that a loop that ignores the
-									status is safe; elsewhere outputs stay
+									odvgp_server_from_block, odvgp_predict, odvgp_predict_y,
+									odvgp_predict_gradient without Hessian and cov, their scratch.
+									Includes the three switches around it. No libm; in float no
+									double. odvgp_info gets status, what and row. A row that is not
+									finite returns E_NAN and gets the prior's mean and variance at
+									the inputs' mean, so that a loop that ignores the status is
+									safe; elsewhere outputs stay
 	ODVGP_NO_MALLOC			-		leave out the allocating layer (odvgp_model_create, _free,
 									odvgp_save_file, odvgp_load_file, odvgp_predict_once)
 	ODVGP_NO_STDIO			-		leave out the five calls that take a path
@@ -1659,8 +1659,10 @@ ODVGP_API odvgp_status odvgp_predict(const odvgp_server *server, const odvgp_rea
 	(ORDINAL, ROBUSTMAX, SOFTMAX): each class's probability p, and p - p^2. STUDENTT's variance is
 	infinite for df <= 2, which returns E_NAN. Exposure and known_noise count as 1. With exposure e,
 	counts of mean m and variance v have e m and e m + e^2 (v - m), EXPONENTIAL has m / e and
-	v / e^2. Here and below, unless said otherwise, scratch, errors and cost are those of
-	odvgp_predict with variances, plus the likelihood's integrals. */
+	v / e^2. SOFTMAX above 4 classes averages draws; with ODVGP_PREDICT_ONLY it is an integral of,
+	in float, 3,000 to 12,000 exponentials for each class. Here and below, unless said otherwise,
+	scratch, errors and cost are those of odvgp_predict with variances, plus the likelihood's
+	integrals. */
 ODVGP_API odvgp_status odvgp_predict_y(const odvgp_server *server, const odvgp_real *X, ptrdiff_t n,
 		odvgp_real *mean_y, odvgp_real *var_y, void *scratch, size_t scratch_bytes,
 		odvgp_info *info);
@@ -6420,7 +6422,8 @@ static void gp__kernel_diag_adjoint(const gp__kernel *k, const odvgp_real *hyp,
 										e = exp(var_g / 2 - mean_g)
 
 	To add one: an enumerator at the end of odvgp_likelihood (files store its number); its
-	functions, parameters and row here; its word in >>settings; check gp__pseudo in >>warm. */
+	functions, parameters and row here; its word in >>settings; check gp__pseudo in >>warm and
+	gp__row_y in >>rows. */
 
 enum {
 	/* y = f + Gaussian noise, the first parameter its variance: closed forms */
@@ -12207,11 +12210,14 @@ ODVGP_API size_t odvgp_online_seal(odvgp_online *o, odvgp_info *info)
 	the head. A row costs about (M + Mg) (6 C + 60) instructions for C columns and one base kernel,
 	and 7 M^2 for the variance of each output, whatever its numbers are.
 
-	To add a base kernel, add its case in gp__rows_base. */
+	Moments of y without a closed form are integrals by trapezoid rules, which converge
+	geometrically for smooth integrands; SOFTMAX and LOGIT add noise to f, as in gp__softmax_log_p.
+
+	To add a base kernel, add its case in gp__rows_base; a likelihood, in gp__y_ok and gp__row_y. */
 
 #if !defined(ODVGP_NO_TRAINING) || defined(ODVGP_PREDICT_ONLY)
 
-#define GP__ROWS_VERSION 1
+#define GP__ROWS_VERSION 2
 /*	Sizes are below it, so that products of four fit 64 bits. */
 #define GP__ROWS_MOST 65536
 enum { GP__ROWS_NO_ALPHA = 1, GP__ROWS_MIXED = 2, GP__ROWS_LINEAR = 4, GP__ROWS_FLAGS = 8 };
@@ -12240,7 +12246,7 @@ typedef struct {
 	odvgp_real *alpha, *a;      /* [M,P], [Mg,P] */
 	odvgp_real *L, *R, *A, *b;  /* A [D,P], b [P] of the mean function */
 	/* of all units */
-	odvgp_real *x_mean, *mixing, *lik, *y_mean, *y_scale; /* [D] [F,P] [lik_params] [F] [F] */
+	odvgp_real *x_mean, *mixing, *lik, *y_mean, *y_scale;   /* [D] [F,P] [lik_params] [F] [F] */
 	odvgp_real *next;                                       /* behind the unit */
 } gp__compact_view;
 
@@ -12916,7 +12922,8 @@ ODVGP_API odvgp_status odvgp_server_from_block(odvgp_server *server, const void 
 		return gp__rows_fail(info, ODVGP_E_ARG, server ? "block" : "server", -1);
 	odvgp_status status = gp__rows_check(p, block_bytes);
 	const char *what = status ? "block" : "likelihood";
-	if (status || p->likelihood > 31 || !((ODVGP_LIKELIHOODS) >> p->likelihood & 1u))
+	if (status || p->likelihood >= ODVGP_LIKELIHOOD_COUNT ||
+			!((ODVGP_LIKELIHOODS) >> p->likelihood & 1u))
 		return gp__rows_fail(info, status ? status : ODVGP_E_UNSUPPORTED, what, -1);
 	server->block = block;
 	server->isa = NULL;
@@ -12960,12 +12967,12 @@ static odvgp_real gp__rows_mix(
 	return sum;
 }
 
-/* --- moments of y: only odvgp_predict_y calls this --- */
+/* --- moments of y, for odvgp_predict_y only --- */
 
 #define GP__Y_IS(NAME) \
-	(p->likelihood == ODVGP_LIKELIHOOD_##NAME && (ODVGP_LIKELIHOODS) & ODVGP_LIK_##NAME)
+	(p->likelihood == ODVGP_LIKELIHOOD_##NAME && (ODVGP_LIK_##NAME & (ODVGP_LIKELIHOODS)))
 /*	Steps of trapezoid rules, by the distance pi / 2 of Gumbel's singularities; where a normal
-	density, and e^-x, end; most steps, for standard deviations that differ by some 500. */
+	density, and e^-x, end. */
 #ifdef ODVGP_FLOAT
 #define GP__Y_STEP 0.6f
 #define GP__Y_END  5.8f
@@ -12975,21 +12982,11 @@ static odvgp_real gp__rows_mix(
 #define GP__Y_END  8.6
 #define GP__Y_TAIL 37
 #endif
-#define GP__Y_STEPS 20000
 
 static odvgp_real gp__y_exp(odvgp_real x)
 {
 	if (x <= 0) return gp__rows_power(GP__LOG2_E * x);
 	return x < -GP__DECAY_LOW ? 1 / gp__rows_power(-GP__LOG2_E * x) : (odvgp_real)HUGE_VAL;
-}
-
-/*	e^x - 1 for x >= 0. */
-static odvgp_real gp__y_expm1(odvgp_real r)
-{
-	odvgp_real p;
-	if (r > GP__R(0.3)) return gp__y_exp(r) - 1;
-	GP__P_EXP(GP__LOG_TOP, GP__LOG_HORNER, )
-	return r + r * r * p;
 }
 
 /*	The normal density, and its distribution function, as in >>vmath. */
@@ -13038,19 +13035,21 @@ static void gp__y_classes(gp__row *r, odvgp_real *y, size_t n)
 	const int soft = GP__Y_IS(SOFTMAX);
 	const odvgp_real end = GP__Y_END, e = soft ? 0 : r->v.lik[0], jitter = soft ? 0 : r->v.lik[1],
 					 other = e / (odvgp_real)(p->F - 1);
-	odvgp_real x = 0, high = 0, step = GP__R(GP__FAR), sum = 0, s, w;
+	odvgp_real low = 0, high = 0, step = GP__R(GP__FAR), sum = 0, s, w;
 	for (size_t k = 0; k < p->F; k++) {
 		const odvgp_real m = r->mean[k];
 		y[k * n] = (m - m) + (r->var[k] - r->var[k]);
 		r->var[k] = s = gp__rows_sqrt(GP__MAX(r->var[k], GP__R(1e-10)));
 		step = GP__MIN(step, s);
 		w = m - end * s - 4 * (odvgp_real)soft;
-		if (!k || (soft ? w > x : w < x)) x = w;
+		if (!k || (soft ? w > low : w < low)) low = w;
 		w = m + (soft ? GP__MIN(end, s / 2) * s + GP__Y_TAIL : end * s);
 		if (!k || w > high) high = w;
 	}
-	step = GP__MAX(GP__Y_STEP * GP__MAX((odvgp_real)soft, step), (high - x) / GP__Y_STEPS);
-	for (int i = 0; i <= GP__Y_STEPS && x < high; i++, x += step) {
+	/* enough for standard deviations that differ by some 500 */
+	step = GP__MAX(GP__Y_STEP * GP__MAX((odvgp_real)soft, step), (high - low) / 20000);
+	for (int i = 0; i <= 20000 && low + step * (odvgp_real)i < high; i++) {
+		const odvgp_real x = low + step * (odvgp_real)i;
 		w = step;
 		for (size_t k = 0; k < p->F; k++) {
 			const odvgp_real u = (x - r->mean[k]) / (soft ? 1 : r->var[k]);
@@ -13082,53 +13081,79 @@ static int gp__y_ok(const gp__compact *p)
 	gp__compact_view v;
 	gp__rows_view_of(p, &v);
 	if (params < shape / 3 || (params != (ordinal ? Y - 1 : shape % 3 + shape / 3) &&
-									 (lik != ODVGP_LIKELIHOOD_GAUSSIAN || params != F)))
+									  (lik != ODVGP_LIKELIHOOD_GAUSSIAN || params != F)))
 		return 0;
 	const odvgp_real jitter = ordinal || shape < 3 ? 0 : v.lik[params - 1];
 	return gp__rows_positive(v.lik, params - shape / 3) &&
 		   (classes ? T == 1 : F == T << (lik == ODVGP_LIKELIHOOD_HETEROSCEDASTIC)) &&
-		   (ordinal ? F == 1 : Y == (classes ? F : T)) && jitter >= 0 &&
-		   jitter < GP__R(0.5) &&
+		   (ordinal ? F == 1 : Y == (classes ? F : T)) && jitter >= 0 && jitter < GP__R(0.5) &&
 		   (lik < ODVGP_LIKELIHOOD_ROBUSTMAX || !(p->flags & GP__ROWS_MIXED)) &&
 		   (!robust || (F > 1 && v.lik[0] < 1));
+}
+
+/*	Mean and, to *var, variance of y: gp__exp_moments. */
+static odvgp_real gp__y_rate(const gp__row *row, odvgp_real m, odvgp_real v, odvgp_real *var)
+{
+	const uint32_t lik = row->p->likelihood;
+	const int own = row->p->lik_params > 0,
+			  counts = lik == ODVGP_LIKELIHOOD_POISSON || lik == ODVGP_LIKELIHOOD_NEGATIVE_BINOMIAL;
+	const odvgp_real a = own ? row->v.lik[0] : 1, c = counts ? 1 : a,
+					 e = gp__y_exp((counts || own ? m : -m) + GP__R(0.5) * v), r = v,
+					 u = gp__y_exp(v);
+	odvgp_real p, rest;
+	GP__P_EXP(GP__LOG_TOP, GP__LOG_HORNER, )
+	/* e^v - 1 */
+	rest = c * c * (v > GP__R(0.3) ? u - 1 : r + r * r * p);
+	if (!counts || own) rest += (counts ? 1 / a : c) * u;
+	*var = e * ((odvgp_real)counts + e * rest);
+	return c * e;
+}
+
+/*	BETA's variance for precision a: of y around p = Phi(f), and of p. */
+static odvgp_real gp__y_beta(odvgp_real a, odvgp_real mean, odvgp_real m, odvgp_real s)
+{
+	const odvgp_real h = GP__Y_STEP / GP__MAX(1, GP__MIN(s, 500));
+	const int most = (int)(GP__Y_END / h);
+	odvgp_real var = 0;
+	for (int k = -most; k <= most; k++) {
+		const odvgp_real t = h * (odvgp_real)k, p = gp__y_cdf(m + s * t), d = p - mean;
+		var += h * gp__y_bell(t) * (p * (1 - p) / (1 + a) + d * d);
+	}
+	return var;
 }
 
 /*	Moments of y [y_rows,n] for row i; not 0 if one is not finite. */
 static odvgp_real gp__row_y(gp__row *r, size_t i, size_t n, const odvgp_gradient *to)
 {
 	const gp__compact *p = r->p;
-	const int own = p->lik_params > 0, noise = GP__Y_IS(GAUSSIAN), student = GP__Y_IS(STUDENTT),
-			  counts = GP__Y_IS(POISSON) || GP__Y_IS(NEGATIVE_BINOMIAL),
+	const int gaussian = GP__Y_IS(GAUSSIAN), student = GP__Y_IS(STUDENTT),
 			  several = GP__Y_IS(SOFTMAX) || GP__Y_IS(ROBUSTMAX);
-	const odvgp_real *par = r->v.lik, a = own ? *par : 1;
+	const odvgp_real *par = r->v.lik, a = p->lik_params ? *par : 1;
 	odvgp_real off = 0, cut = 0, below = 0, *y = to->mean ? to->mean : to->var;
 	if (!y) return 0;
 	if (several) gp__y_classes(r, y + i, n);
 	for (size_t t = 0; t < p->y_rows; t++) {
 		const size_t at = t * n + i, f = p->T > 1 ? t : 0;
-		const odvgp_real m = gp__rows_mix(r, f, r->mean, 1, 0), v = gp__rows_mix(r, f, r->var, 1, 1),
-						 scale = r->v.y_scale[f], w = 1 / gp__rows_sqrt(1 + v);
+		const odvgp_real m = gp__rows_mix(r, f, r->mean, 1, 0),
+						 v = gp__rows_mix(r, f, r->var, 1, 1), scale = r->v.y_scale[f],
+						 w = 1 / gp__rows_sqrt(1 + v);
 		odvgp_real mean = m, var = v, e;
-		if (noise || student || GP__Y_IS(LAPLACE)) {
+		if (gaussian || student || GP__Y_IS(LAPLACE)) {
 			mean = r->v.y_mean[f] + scale * m;
+			/* the noise's variance */
 			if (student) e = par[1] > 2 ? a * a * par[1] / (par[1] - 2) : (odvgp_real)HUGE_VAL;
-			else e = noise ? par[p->lik_params > 1 ? t : 0] : 2 * a * a;
+			else e = gaussian ? par[p->lik_params > 1 ? t : 0] : 2 * a * a;
 			var = scale * scale * (v + e);
 		} else if (GP__Y_IS(HETEROSCEDASTIC))
 			var += gp__y_exp(r->mean[p->T + t] + GP__R(0.5) * r->var[p->T + t]);
-		else if (counts || GP__Y_IS(EXPONENTIAL) || GP__Y_IS(GAMMA)) {
-			/* as in gp__exp_moments */
-			const odvgp_real c = counts ? 1 : a;
-			e = gp__y_exp((counts || own ? m : -m) + GP__R(0.5) * v);
-			mean = c * e;
-			var = c * c * gp__y_expm1(v);
-			if (!counts || own) var += (counts ? 1 / a : c) * gp__y_exp(v);
-			var = e * ((odvgp_real)counts + e * var);
-		} else {
+		else if (GP__Y_IS(POISSON) || GP__Y_IS(EXPONENTIAL) || GP__Y_IS(NEGATIVE_BINOMIAL) ||
+				 GP__Y_IS(GAMMA))
+			mean = gp__y_rate(r, m, v, &var);
+		else {
 			if (several) mean = y[at];
 			else if (GP__Y_IS(LOGIT)) mean = gp__y_smooth(0, m, gp__rows_sqrt(v), &e);
 			else if (GP__Y_IS(ORDINAL)) {
-				/* par: gaps, the first cut */
+				/* par: gaps, the first cut; e: the cut above, in standard deviations of f + noise */
 				const int last = t + 1 == p->y_rows;
 				cut += last ? 0 : par[(t ? t : p->lik_params) - 1];
 				e = last ? GP__R(GP__FAR_ROOT) : (cut - m) * w;
@@ -13141,14 +13166,7 @@ static odvgp_real gp__row_y(gp__row *r, size_t i, size_t n, const odvgp_gradient
 				mean = jitter + (1 - 2 * jitter) * gp__y_cdf(m * w);
 			}
 			var = mean * (1 - mean);
-			if (GP__Y_IS(BETA)) {
-				const odvgp_real s = gp__rows_sqrt(v), h = GP__Y_STEP / GP__MAX(1, GP__MIN(s, 500));
-				var = 0;
-				for (odvgp_real x = -GP__Y_END; x < GP__Y_END; x += h) {
-					e = gp__y_cdf(m + s * x);
-					var += h * gp__y_bell(x) * (e * (1 - e) / (1 + a) + (e - mean) * (e - mean));
-				}
-			}
+			if (GP__Y_IS(BETA)) var = gp__y_beta(a, mean, m, gp__rows_sqrt(v));
 		}
 		if (to->mean) off += mean - mean, to->mean[at] = mean;
 		if (to->var) off += var - var, to->var[at] = var;

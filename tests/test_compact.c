@@ -211,8 +211,7 @@ static void compare_y(const served *p, const odvgp_real *X, double off, const ch
 	CHECK_STATUS(only_predict(&c.s, X, ROWS, mean, var, c.scratch, c.bytes, NULL), ODVGP_OK);
 	for (ptrdiff_t i = 0; i < p->s.F * ROWS && p->s.y_rows == p->s.T; i++)
 		condition = fmax(condition, 1 + fabs((double)mean[i]) + 2 * (double)var[i]);
-	CHECK_STATUS(odvgp_predict_y(
-						 &p->s, X, ROWS, want_mean, want_var, p->scratch, p->bytes, NULL),
+	CHECK_STATUS(odvgp_predict_y(&p->s, X, ROWS, want_mean, want_var, p->scratch, p->bytes, NULL),
 			ODVGP_OK);
 	CHECK_STATUS(only_predict_y(&c.s, X, ROWS, mean, var, c.scratch, only_scratch(&c.s, 0), NULL),
 			ODVGP_OK);
@@ -319,8 +318,7 @@ TEST(probabilities_of_softmax_are_the_integral)
 		CHECK_STATUS(only_predict_y(&b.s, a.X, n, y, NULL, b.scratch, b.bytes, NULL), ODVGP_OK);
 		for (int i = 0; i < n; i++) {
 			double want[MOST_Y], sum = 0;
-			softmax_by_places(
-					cases[k].K, mean + i, var + i, n, cases[k].h, cases[k].reach, want);
+			softmax_by_places(cases[k].K, mean + i, var + i, n, cases[k].h, cases[k].reach, want);
 			for (int j = 0; j < cases[k].K; j++) {
 				compare((double)y[j * n + i], want[j], fmax(cases[k].off, BY_PRECISION(0, 1e-5)),
 						"softmax", "probability");
@@ -355,8 +353,7 @@ TEST(moments_of_y_that_are_not_finite)
 														: var[i] >= 0 && isfinite((double)var[i])));
 		CHECK_STATUS(only_predict_y(&c.s, X, 1, mean, var, c.scratch, c.bytes, NULL),
 				student ? ODVGP_E_NAN : ODVGP_OK);
-		CHECK_STATUS(
-				only_predict_y(&c.s, X, 1, mean, NULL, c.scratch, c.bytes, NULL), ODVGP_OK);
+		CHECK_STATUS(only_predict_y(&c.s, X, 1, mean, NULL, c.scratch, c.bytes, NULL), ODVGP_OK);
 		drop_compact(&c);
 		unserve(&p);
 		drop(&a);
@@ -380,14 +377,15 @@ TEST(forged_likelihoods_are_refused)
 		odvgp_info info;
 		gp__rows_view_of(head, &v);
 		const uint32_t last = head->lik_params - 1;
-		const int cuts = kind == ODVGP_LIKELIHOOD_ORDINAL, robust = kind == ODVGP_LIKELIHOOD_ROBUSTMAX,
+		const int cuts = kind == ODVGP_LIKELIHOOD_ORDINAL,
+				  robust = kind == ODVGP_LIKELIHOOD_ROBUSTMAX,
 				  frees = cuts || robust || kind == ODVGP_LIKELIHOOD_BERNOULLI;
 		for (uint32_t i = 0; i < head->lik_params; i++)
 			for (size_t b = 0; b < sizeof bad / sizeof *bad; b++) {
 				const odvgp_real old = v.lik[i];
 				const int free_one = frees && i == last, finite = bad[b] - bad[b] == 0,
 						  ok = !free_one ? !robust && bad[b] > 1 && finite
-							   : cuts	 ? finite
+							   : cuts    ? finite
 										 : bad[b] == 0;
 				v.lik[i] = (odvgp_real)bad[b];
 				head->sum = gp__rows_sum(head);
@@ -400,8 +398,7 @@ TEST(forged_likelihoods_are_refused)
 				else CHECK_STATUS(status, ok ? ODVGP_OK : ODVGP_E_FORMAT);
 				v.lik[i] = old;
 			}
-		uint32_t *const words[] = {&head->likelihood, &head->lik_params, &head->T,
-				&head->y_rows};
+		uint32_t *const words[] = {&head->likelihood, &head->lik_params, &head->T, &head->y_rows};
 		for (int w = 0; w < 4; w++)
 			for (uint32_t value = 0; value < 40; value++) {
 				const uint32_t old = *words[w];
@@ -434,8 +431,8 @@ TEST(likelihoods_that_a_build_lacks_are_refused)
 		odvgp_server s;
 		odvgp_info info;
 		const int has = likelihoods[k].kind == ODVGP_LIKELIHOOD_POISSON;
-		CHECK_STATUS(few_open(&s, c.block, c.block_bytes, &info),
-				has ? ODVGP_OK : ODVGP_E_UNSUPPORTED);
+		CHECK_STATUS(
+				few_open(&s, c.block, c.block_bytes, &info), has ? ODVGP_OK : ODVGP_E_UNSUPPORTED);
 		CHECK(has || !strcmp(info.what, "likelihood"));
 		drop_compact(&c);
 		unserve(&p);
