@@ -1660,7 +1660,7 @@ ODVGP_API odvgp_status odvgp_predict(const odvgp_server *server, const odvgp_rea
 	infinite for df <= 2, which returns E_NAN. Exposure and known_noise count as 1. With exposure e,
 	counts of mean m and variance v have e m and e m + e^2 (v - m), EXPONENTIAL has m / e and
 	v / e^2. SOFTMAX above 4 classes averages draws; with ODVGP_PREDICT_ONLY it is an integral of,
-	in float, 3,000 to 12,000 exponentials for each class. Here and below, unless said otherwise,
+	in float, 2,000 to 12,000 exponentials for each class. Here and below, unless said otherwise,
 	scratch, errors and cost are those of odvgp_predict with variances, plus the likelihood's
 	integrals. */
 ODVGP_API odvgp_status odvgp_predict_y(const odvgp_server *server, const odvgp_real *X, ptrdiff_t n,
@@ -12212,6 +12212,7 @@ ODVGP_API size_t odvgp_online_seal(odvgp_online *o, odvgp_info *info)
 
 	Moments of y without a closed form are integrals by trapezoid rules, which converge
 	geometrically for smooth integrands; SOFTMAX and LOGIT add noise to f, as in gp__softmax_log_p.
+	On a Cortex-M4 they take 600 bytes of stack, 60 more than moments of f.
 
 	To add a base kernel, add its case in gp__rows_base; a likelihood, in gp__y_ok and gp__row_y. */
 
