@@ -12970,8 +12970,10 @@ static odvgp_real gp__rows_mix(
 
 /* --- moments of y, for odvgp_predict_y only --- */
 
+/*	Constant if the build has no other likelihood, or not this one. */
 #define GP__Y_IS(NAME) \
-	(p->likelihood == ODVGP_LIKELIHOOD_##NAME && (ODVGP_LIK_##NAME & (ODVGP_LIKELIHOODS)))
+	(((ODVGP_LIKELIHOODS) == ODVGP_LIK_##NAME || p->likelihood == ODVGP_LIKELIHOOD_##NAME) && \
+			(ODVGP_LIK_##NAME & (ODVGP_LIKELIHOODS)))
 /*	Steps of trapezoid rules, by the distance pi / 2 of Gumbel's singularities; where a normal
 	density, and e^-x, end. */
 #ifdef ODVGP_FLOAT
@@ -13074,7 +13076,8 @@ static void gp__y_classes(gp__row *r, odvgp_real *y, size_t n)
 /*	Whether the likelihood's numbers, which only moments of y read, fit it. */
 static int gp__y_ok(const gp__compact *p)
 {
-	const uint32_t lik = p->likelihood, F = p->F, T = p->T, Y = p->y_rows, params = p->lik_params;
+	const uint32_t lik = (ODVGP_LIKELIHOODS) == ODVGP_LIK_GAUSSIAN ? 0 : p->likelihood, F = p->F,
+				   T = p->T, Y = p->y_rows, params = p->lik_params;
 	/* positive parameters + 3 for ORDINAL's cut, or a jitter, behind them */
 	const uint32_t shape = (uint32_t)("13021001113400"[lik] - '0');
 	const int ordinal = lik == ODVGP_LIKELIHOOD_ORDINAL, robust = lik == ODVGP_LIKELIHOOD_ROBUSTMAX,
@@ -13088,8 +13091,8 @@ static int gp__y_ok(const gp__compact *p)
 	return gp__rows_positive(v.lik, params - shape / 3) &&
 		   (classes ? T == 1 : F == T << (lik == ODVGP_LIKELIHOOD_HETEROSCEDASTIC)) &&
 		   (ordinal ? F == 1 : Y == (classes ? F : T)) && jitter >= 0 && jitter < GP__R(0.5) &&
-		   (lik < ODVGP_LIKELIHOOD_ROBUSTMAX || !(p->flags & GP__ROWS_MIXED)) &&
-		   (!robust || (F > 1 && v.lik[0] < 1));
+		   (lik < ODVGP_LIKELIHOOD_ROBUSTMAX || (F > 1 && !(p->flags & GP__ROWS_MIXED))) &&
+		   (!robust || v.lik[0] < 1);
 }
 
 /*	Mean and, to *var, variance of y: gp__exp_moments. */
@@ -13162,8 +13165,8 @@ static odvgp_real gp__row_y(gp__row *r, size_t i, size_t n, const odvgp_gradient
 				mean = below + e > 0 ? gp__y_cdf(-below) - gp__y_cdf(-e)
 									 : gp__y_cdf(e) - gp__y_cdf(below);
 				below = e;
-			} else {
-				const odvgp_real jitter = GP__Y_IS(BERNOULLI) ? par[0] : 0;
+			} else if (GP__Y_IS(BERNOULLI) || GP__Y_IS(BETA)) {
+				const odvgp_real jitter = p->likelihood == ODVGP_LIKELIHOOD_BERNOULLI ? *par : 0;
 				mean = jitter + (1 - 2 * jitter) * gp__y_cdf(m * w);
 			}
 			var = mean * (1 - mean);
