@@ -13016,13 +13016,15 @@ static odvgp_real gp__y_cdf(odvgp_real x)
 static odvgp_real gp__y_smooth(int gumbel, odvgp_real m, odvgp_real s, odvgp_real *slope)
 {
 	const int wide = s > 1;
-	const odvgp_real h = GP__Y_STEP, end = wide ? GP__Y_TAIL : GP__Y_END;
+	const odvgp_real h = GP__Y_STEP;
+	const int most = (int)((wide ? GP__Y_TAIL : GP__Y_END) / h);
 	odvgp_real sum = 0;
 	*slope = 0;
-	for (odvgp_real t = -end; t < end; t += h) {
-		const odvgp_real f = wide ? t : m + s * t, e = gp__y_exp(GP__MIN(80, -f)),
-						 S = gumbel ? gp__y_exp(-e) : 1 / (1 + e), d = S * (gumbel ? e : 1 - S),
-						 u = wide ? (m - t) / s : 0, w = h * (wide ? d : gp__y_bell(t));
+	for (int k = -most; k <= most; k++) {
+		const odvgp_real t = h * (odvgp_real)k, f = wide ? t : m + s * t,
+						 e = gp__y_exp(GP__MIN(80, -f)), S = gumbel ? gp__y_exp(-e) : 1 / (1 + e),
+						 d = S * (gumbel ? e : 1 - S), u = wide ? (m - t) / s : 0,
+						 w = h * (wide ? d : gp__y_bell(t));
 		sum += w * (wide ? gp__y_cdf(u) : S);
 		*slope += w * (wide ? gp__y_bell(u) / s : d);
 	}
