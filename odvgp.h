@@ -177,13 +177,13 @@ CONTENTS   (search for a tag with its arrows)
 									after >>online. Includes ODVGP_NO_MALLOC; add ODVGP_NO_STDIO on
 									bare metal
 	ODVGP_PREDICT_ONLY		-		only serve compact blocks (odvgp_compact), row by row:
-									odvgp_server_from_block, odvgp_predict, odvgp_predict_y of the
-									Gaussian, odvgp_predict_gradient without Hessian and cov, their
-									scratch. Includes the three switches around it. No libm; in
-									float no double. odvgp_info gets status, what and row. A row
-									that is not finite returns E_NAN and gets the prior's mean and
-									variance at the inputs' mean, so that a loop that ignores the
-									status is safe; elsewhere outputs stay
+									odvgp_server_from_block, odvgp_predict, odvgp_predict_y,
+									odvgp_predict_gradient without Hessian and cov, their scratch.
+									Includes the three switches around it. No libm; in float no
+									double. odvgp_info gets status, what and row. A row that is not
+									finite returns E_NAN and gets the prior's mean and variance at
+									the inputs' mean, so that a loop that ignores the status is
+									safe; elsewhere outputs stay
 	ODVGP_NO_MALLOC			-		leave out the allocating layer (odvgp_model_create, _free,
 									odvgp_save_file, odvgp_load_file, odvgp_predict_once)
 	ODVGP_NO_STDIO			-		leave out the five calls that take a path
@@ -1691,8 +1691,10 @@ ODVGP_API odvgp_status odvgp_predict(const odvgp_server *server, const odvgp_rea
 	(ORDINAL, ROBUSTMAX, SOFTMAX): each class's probability p, and p - p^2. STUDENTT's variance is
 	infinite for df <= 2, which returns E_NAN. Exposure and known_noise count as 1. With exposure e,
 	counts of mean m and variance v have e m and e m + e^2 (v - m), EXPONENTIAL has m / e and
-	v / e^2. Here and below, unless said otherwise, scratch, errors and cost are those of
-	odvgp_predict with variances, plus the likelihood's integrals. */
+	v / e^2. SOFTMAX above 4 classes averages draws; with ODVGP_PREDICT_ONLY it is an integral of,
+	in float, 2,000 to 12,000 exponentials for each class. Here and below, unless said otherwise,
+	scratch, errors and cost are those of odvgp_predict with variances, plus the likelihood's
+	integrals. */
 ODVGP_API odvgp_status odvgp_predict_y(const odvgp_server *server, const odvgp_real *X, ptrdiff_t n,
 		odvgp_real *mean_y, odvgp_real *var_y, void *scratch, size_t scratch_bytes,
 		odvgp_info *info);
@@ -6452,7 +6454,8 @@ static void gp__kernel_diag_adjoint(const gp__kernel *k, const odvgp_real *hyp,
 										e = exp(var_g / 2 - mean_g)
 
 	To add one: an enumerator at the end of odvgp_likelihood (files store its number); its
-	functions, parameters and row here; its word in >>settings; check gp__pseudo in >>warm. */
+	functions, parameters and row here; its word in >>settings; check gp__pseudo in >>warm and
+	gp__row_y in >>rows. */
 
 enum {
 	/* y = f + Gaussian noise, the first parameter its variance: closed forms */
@@ -12239,11 +12242,15 @@ ODVGP_API size_t odvgp_online_seal(odvgp_online *o, odvgp_info *info)
 	the head. A row costs about (M + Mg) (6 C + 60) instructions for C columns and one base kernel,
 	and 7 M^2 for the variance of each output, whatever its numbers are.
 
-	To add a base kernel, add its case in gp__rows_base. */
+	Moments of y without a closed form are integrals by trapezoid rules, which converge
+	geometrically for smooth integrands; SOFTMAX and LOGIT add noise to f, as in gp__softmax_log_p.
+	On a Cortex-M4 they take 600 bytes of stack, 60 more than moments of f.
+
+	To add a base kernel, add its case in gp__rows_base; a likelihood, in gp__y_ok and gp__row_y. */
 
 #if !defined(ODVGP_NO_TRAINING) || defined(ODVGP_PREDICT_ONLY)
 
-#define GP__ROWS_VERSION 1
+#define GP__ROWS_VERSION 2
 /*	Sizes are below it, so that products of four fit 64 bits. */
 #define GP__ROWS_MOST 65536
 enum { GP__ROWS_NO_ALPHA = 1, GP__ROWS_MIXED = 2, GP__ROWS_LINEAR = 4, GP__ROWS_FLAGS = 8 };
@@ -12256,7 +12263,7 @@ typedef struct {
 	uint32_t bytes, sum;    /* of the block; checksum of what follows */
 	uint32_t D, M, M_gamma;
 	uint32_t P, F, T, y_rows, units;
-	uint32_t noises; /* 0: the likelihood is not Gaussian */
+	uint32_t likelihood, lik_params; /* parameters, and the link's jitter if it has one */
 	uint32_t factor, M_factor, flags;
 	uint32_t columns, nodes, groups;
 } gp__compact;
@@ -12272,7 +12279,7 @@ typedef struct {
 	odvgp_real *alpha, *a;      /* [M,P], [Mg,P] */
 	odvgp_real *L, *R, *A, *b;  /* A [D,P], b [P] of the mean function */
 	/* of all units */
-	odvgp_real *x_mean, *mixing, *noise, *y_mean, *y_scale; /* [D] [F,P] [noises] [F] [F] */
+	odvgp_real *x_mean, *mixing, *lik, *y_mean, *y_scale;   /* [D] [F,P] [lik_params] [F] [F] */
 	odvgp_real *next;                                       /* behind the unit */
 } gp__compact_view;
 
@@ -12281,7 +12288,7 @@ typedef struct {
 #define GP__ROWS_SHARED(X) \
 	X(x_mean, D) \
 	X(mixing, p->flags & GP__ROWS_MIXED ? p->P * p->F : 0) \
-	X(noise, p->noises) \
+	X(lik, p->lik_params) \
 	X(y_mean, p->F) \
 	X(y_scale, p->F)
 #define GP__ROWS_UNIT(X) \
@@ -12377,7 +12384,9 @@ typedef struct gp__row {
 	void (*weights)(struct gp__row *r, size_t q, const odvgp_real *R, int kept);
 	void (*gradients)(struct gp__row *r);
 	void (*put)(const struct gp__row *r, size_t i, size_t n, const odvgp_gradient *to);
-	int noise; /* variances are those of y */
+	/* NULL, or stores moments of y instead and returns 0 if they are finite; classes' work [y_rows] */
+	odvgp_real (*y)(struct gp__row *r, size_t i, size_t n, const odvgp_gradient *to);
+	odvgp_real *share;
 } gp__row;
 
 static size_t gp__row_init(const gp__compact *p, gp__row *r, int gradients, odvgp_real *scratch)
@@ -12400,6 +12409,7 @@ static size_t gp__row_init(const gp__compact *p, gp__row *r, int gradients, odvg
 	GP__PLACE(var_by_u, gradients ? r->P * p->columns : 0)
 	GP__PLACE(mean_by_x, own)
 	GP__PLACE(var_by_x, own)
+	GP__PLACE(share, p->y_rows > p->T ? p->y_rows : 0)
 #undef GP__PLACE
 	return (size_t)(at - (uintptr_t)scratch) / sizeof(odvgp_real);
 }
@@ -12916,9 +12926,7 @@ static odvgp_status gp__rows_check(const gp__compact *p, size_t bytes)
 	if (!p->D || !p->M || !p->P || !p->F || (p->units != 1 && p->units != p->P) ||
 			p->M_factor > p->M || p->factor > GP__DIAGONAL_OF_INVERSE ||
 			(p->M_factor != p->M && p->factor != GP__FACTOR_OF_S) || p->flags >= GP__ROWS_FLAGS ||
-			(p->F != p->P && !(p->flags & GP__ROWS_MIXED)) ||
-			(p->noises > 1 && p->noises != p->F) ||
-			(p->noises && (p->T != p->F || p->y_rows != p->F)))
+			(p->F != p->P && !(p->flags & GP__ROWS_MIXED)))
 		return ODVGP_E_FORMAT;
 	/* the scratch of gradients, in bytes, fits size_t */
 	if ((uint64_t)p->P * (2 * ((uint64_t)p->D + p->columns) + p->M + 4) >
@@ -12929,8 +12937,7 @@ static odvgp_status gp__rows_check(const gp__compact *p, size_t bytes)
 		return ODVGP_E_FORMAT;
 	gp__rows_view_of(p, &v);
 	const size_t reals = (p->bytes - gp__rows_head(p)) / sizeof(odvgp_real);
-	if (!gp__finite(v.x_mean, (ptrdiff_t)reals) || !gp__rows_positive(v.noise, p->noises) ||
-			!gp__rows_positive(v.y_scale, p->F))
+	if (!gp__finite(v.x_mean, (ptrdiff_t)reals) || !gp__rows_positive(v.y_scale, p->F))
 		return ODVGP_E_FORMAT;
 	for (uint32_t k = 0; k < p->units; k++) {
 		gp__rows_next_unit(p, &v);
@@ -12947,7 +12954,10 @@ ODVGP_API odvgp_status odvgp_server_from_block(odvgp_server *server, const void 
 	if (!server || !block || (uintptr_t)block % sizeof(odvgp_real))
 		return gp__rows_fail(info, ODVGP_E_ARG, server ? "block" : "server", -1);
 	odvgp_status status = gp__rows_check(p, block_bytes);
-	if (status) return gp__rows_fail(info, status, "block", -1);
+	const char *what = status ? "block" : "likelihood";
+	if (status || p->likelihood >= ODVGP_LIKELIHOOD_COUNT ||
+			!((ODVGP_LIKELIHOODS) >> p->likelihood & 1u))
+		return gp__rows_fail(info, status ? status : ODVGP_E_UNSUPPORTED, what, -1);
 	server->block = block;
 	server->isa = NULL;
 	server->D = (ptrdiff_t)p->D;
@@ -12990,6 +13000,220 @@ static odvgp_real gp__rows_mix(
 	return sum;
 }
 
+/* --- moments of y, for odvgp_predict_y only --- */
+
+/*	Constant if the build has no other likelihood, or not this one. */
+#define GP__Y_IS(NAME) \
+	(((ODVGP_LIKELIHOODS) == ODVGP_LIK_##NAME || p->likelihood == ODVGP_LIKELIHOOD_##NAME) && \
+			(ODVGP_LIK_##NAME & (ODVGP_LIKELIHOODS)))
+/*	Steps of trapezoid rules, by the distance pi / 2 of Gumbel's singularities; where a normal
+	density, and e^-x, end. */
+#ifdef ODVGP_FLOAT
+#define GP__Y_STEP 0.6f
+#define GP__Y_END  5.8f
+#define GP__Y_TAIL 18
+#else
+#define GP__Y_STEP 0.28
+#define GP__Y_END  8.6
+#define GP__Y_TAIL 37
+#endif
+
+static odvgp_real gp__y_exp(odvgp_real x)
+{
+	if (x <= 0) return gp__rows_power(GP__LOG2_E * x);
+	return x < -GP__DECAY_LOW ? 1 / gp__rows_power(-GP__LOG2_E * x) : (odvgp_real)HUGE_VAL;
+}
+
+/*	The normal density, and its distribution function, as in >>vmath. */
+static odvgp_real gp__y_bell(odvgp_real x)
+{
+	return GP__R(0.39894228040143267794) * gp__y_exp(GP__R(-0.5) * x * x);
+}
+static odvgp_real gp__y_cdf(odvgp_real x)
+{
+	odvgp_real a = GP__R(0.70710678118654752440) * x, r = a * a, p;
+	if (r < GP__R(0.25)) {
+		GP__P_ERF(GP__LOG_TOP, GP__LOG_HORNER, )
+		return GP__R(0.5) + GP__R(0.5) * (a + a * p);
+	}
+	a = GP__MIN(GP__ERFC_END, a < 0 ? -a : a);
+	r = 1 - 6 / (a + 3);
+	GP__P_ERFCX(GP__LOG_TOP, GP__LOG_HORNER, )
+	p *= GP__R(0.5) / (1 + 2 * a) * gp__y_exp(-a * a);
+	return x > 0 ? 1 - p : p;
+}
+
+/*	E[S(f)], and E[S'(f)] to *slope, for f from N(m, s^2) and S(f) = 1 / (1 + e^-f) or Gumbel's
+	exp(-e^-f): over f for s <= 1, else over noise of the density S', which is below f. */
+static odvgp_real gp__y_smooth(int gumbel, odvgp_real m, odvgp_real s, odvgp_real *slope)
+{
+	const int wide = s > 1;
+	const odvgp_real h = GP__Y_STEP;
+	const int most = (int)((wide ? GP__Y_TAIL : GP__Y_END) / h);
+	odvgp_real sum = 0;
+	*slope = 0;
+	for (int k = -most; k <= most; k++) {
+		const odvgp_real t = h * (odvgp_real)k, f = wide ? t : m + s * t,
+						 e = gp__y_exp(GP__MIN(80, -f)), S = gumbel ? gp__y_exp(-e) : 1 / (1 + e),
+						 d = S * (gumbel ? e : 1 - S), u = wide ? (m - t) / s : 0,
+						 w = h * (wide ? d : gp__y_bell(t));
+		sum += w * (wide ? gp__y_cdf(u) : S);
+		*slope += w * (wide ? gp__y_bell(u) / s : d);
+	}
+	return sum;
+}
+
+/*	Probabilities to y: the integral of each class's density times the others' distribution
+	functions. ROBUSTMAX's functions are normal; SOFTMAX's have Gumbel noise, for any number of
+	classes. */
+static void gp__y_classes(gp__row *r, odvgp_real *y, size_t n)
+{
+	const gp__compact *p = r->p;
+	const int soft = GP__Y_IS(SOFTMAX);
+	const odvgp_real end = GP__Y_END, e = soft ? 0 : r->v.lik[0], jitter = soft ? 0 : r->v.lik[1],
+					 other = e / (odvgp_real)(p->F - 1);
+	odvgp_real low = 0, high = 0, step = GP__R(GP__FAR), sum = 0, s, w;
+	for (size_t k = 0; k < p->F; k++) {
+		const odvgp_real m = r->mean[k];
+		y[k * n] = (m - m) + (r->var[k] - r->var[k]);
+		r->var[k] = s = gp__rows_sqrt(GP__MAX(r->var[k], GP__R(1e-10)));
+		step = GP__MIN(step, s);
+		w = m - end * s - 4 * (odvgp_real)soft;
+		if (!k || (soft ? w > low : w < low)) low = w;
+		w = m + (soft ? GP__MIN(end, s / 2) * s + GP__Y_TAIL : end * s);
+		if (!k || w > high) high = w;
+	}
+	/* enough for standard deviations that differ by some 500 */
+	step = GP__MAX(GP__Y_STEP * GP__MAX((odvgp_real)soft, step), (high - low) / 20000);
+	for (int i = 0; i <= 20000 && low + step * (odvgp_real)i < high; i++) {
+		const odvgp_real x = low + step * (odvgp_real)i;
+		w = step;
+		for (size_t k = 0; k < p->F; k++) {
+			const odvgp_real u = (x - r->mean[k]) / (soft ? 1 : r->var[k]);
+			odvgp_real d, below;
+			s = r->var[k];
+			if (soft) below = gp__y_smooth(1, u, s, &d);
+			else {
+				below = jitter + (1 - 2 * jitter) * gp__y_cdf(u);
+				d = gp__y_bell(u) / s;
+			}
+			w *= below;
+			r->share[k] = below > 0 ? d / below : 0;
+		}
+		for (size_t k = 0; k < p->F; k++) y[k * n] += w * r->share[k];
+	}
+	for (size_t k = 0; k < p->F; k++) sum += y[k * n];
+	for (size_t k = 0; k < p->F; k++)
+		y[k * n] = soft ? y[k * n] / sum : other + (1 - e - other) * y[k * n];
+}
+
+/*	Whether the likelihood's numbers, which only moments of y read, fit it. */
+static int gp__y_ok(const gp__compact *p)
+{
+	const uint32_t lik = (ODVGP_LIKELIHOODS) == ODVGP_LIK_GAUSSIAN ? 0 : p->likelihood, F = p->F,
+				   T = p->T, Y = p->y_rows, params = p->lik_params;
+	/* positive parameters + 3 for ORDINAL's cut, or a jitter, behind them */
+	const uint32_t shape = (uint32_t)("13021001113400"[lik] - '0');
+	const int ordinal = lik == ODVGP_LIKELIHOOD_ORDINAL, robust = lik == ODVGP_LIKELIHOOD_ROBUSTMAX,
+			  classes = ordinal || robust || lik == ODVGP_LIKELIHOOD_SOFTMAX;
+	gp__compact_view v;
+	gp__rows_view_of(p, &v);
+	if (params < shape / 3 || (params != (ordinal ? Y - 1 : shape % 3 + shape / 3) &&
+									  (lik != ODVGP_LIKELIHOOD_GAUSSIAN || params != F)))
+		return 0;
+	const odvgp_real jitter = ordinal || shape < 3 ? 0 : v.lik[params - 1];
+	return gp__rows_positive(v.lik, params - shape / 3) &&
+		   (classes ? T == 1 : F == T << (lik == ODVGP_LIKELIHOOD_HETEROSCEDASTIC)) &&
+		   (ordinal ? F == 1 : Y == (classes ? F : T)) && jitter >= 0 && jitter < GP__R(0.5) &&
+		   (lik < ODVGP_LIKELIHOOD_ROBUSTMAX || (F > 1 && !(p->flags & GP__ROWS_MIXED))) &&
+		   (!robust || v.lik[0] < 1);
+}
+
+/*	Mean and, to *var, variance of y: gp__exp_moments. */
+static odvgp_real gp__y_rate(const gp__row *row, odvgp_real m, odvgp_real v, odvgp_real *var)
+{
+	const uint32_t lik = row->p->likelihood;
+	const int own = row->p->lik_params > 0,
+			  counts = lik == ODVGP_LIKELIHOOD_POISSON || lik == ODVGP_LIKELIHOOD_NEGATIVE_BINOMIAL;
+	const odvgp_real a = own ? row->v.lik[0] : 1, c = counts ? 1 : a,
+					 e = gp__y_exp((counts || own ? m : -m) + GP__R(0.5) * v), r = v,
+					 u = gp__y_exp(v);
+	odvgp_real p, rest;
+	GP__P_EXP(GP__LOG_TOP, GP__LOG_HORNER, )
+	/* e^v - 1 */
+	rest = c * c * (v > GP__R(0.3) ? u - 1 : r + r * r * p);
+	if (!counts || own) rest += (counts ? 1 / a : c) * u;
+	*var = e * ((odvgp_real)counts + e * rest);
+	return c * e;
+}
+
+/*	BETA's variance for precision a: of y around p = Phi(f), and of p. */
+static odvgp_real gp__y_beta(odvgp_real a, odvgp_real mean, odvgp_real m, odvgp_real s)
+{
+	const odvgp_real h = GP__Y_STEP / GP__MAX(1, GP__MIN(s, 500));
+	const int most = (int)(GP__Y_END / h);
+	odvgp_real var = 0;
+	for (int k = -most; k <= most; k++) {
+		const odvgp_real t = h * (odvgp_real)k, p = gp__y_cdf(m + s * t), d = p - mean;
+		var += h * gp__y_bell(t) * (p * (1 - p) / (1 + a) + d * d);
+	}
+	return var;
+}
+
+/*	Moments of y [y_rows,n] for row i; not 0 if one is not finite. */
+static odvgp_real gp__row_y(gp__row *r, size_t i, size_t n, const odvgp_gradient *to)
+{
+	const gp__compact *p = r->p;
+	const int gaussian = GP__Y_IS(GAUSSIAN), student = GP__Y_IS(STUDENTT),
+			  several = GP__Y_IS(SOFTMAX) || GP__Y_IS(ROBUSTMAX);
+	const odvgp_real *par = r->v.lik, a = p->lik_params ? *par : 1;
+	odvgp_real off = 0, cut = 0, below = 0, *y = to->mean ? to->mean : to->var;
+	if (!y) return 0;
+	if (several) gp__y_classes(r, y + i, n);
+	for (size_t t = 0; t < p->y_rows; t++) {
+		const size_t at = t * n + i, f = p->T > 1 ? t : 0;
+		const odvgp_real m = gp__rows_mix(r, f, r->mean, 1, 0),
+						 v = gp__rows_mix(r, f, r->var, 1, 1), scale = r->v.y_scale[f],
+						 w = 1 / gp__rows_sqrt(1 + v);
+		odvgp_real mean = m, var = v, e;
+		if (gaussian || student || GP__Y_IS(LAPLACE)) {
+			mean = r->v.y_mean[f] + scale * m;
+			/* the noise's variance */
+			if (student) e = par[1] > 2 ? a * a * par[1] / (par[1] - 2) : (odvgp_real)HUGE_VAL;
+			else e = gaussian ? par[p->lik_params > 1 ? t : 0] : 2 * a * a;
+			var = scale * scale * (v + e);
+		} else if (GP__Y_IS(HETEROSCEDASTIC))
+			var += gp__y_exp(r->mean[p->T + t] + GP__R(0.5) * r->var[p->T + t]);
+		else if (GP__Y_IS(POISSON) || GP__Y_IS(EXPONENTIAL) || GP__Y_IS(NEGATIVE_BINOMIAL) ||
+				 GP__Y_IS(GAMMA))
+			mean = gp__y_rate(r, m, v, &var);
+		else {
+			if (several) mean = y[at];
+			else if (GP__Y_IS(LOGIT)) mean = gp__y_smooth(0, m, gp__rows_sqrt(v), &e);
+			else if (GP__Y_IS(ORDINAL)) {
+				/* par: gaps, the first cut; e: the cut above, in standard deviations of f + noise */
+				const int last = t + 1 == p->y_rows;
+				cut += last ? 0 : par[(t ? t : p->lik_params) - 1];
+				e = last ? GP__R(GP__FAR_ROOT) : (cut - m) * w;
+				if (!t) below = -GP__R(GP__FAR_ROOT);
+				mean = below + e > 0 ? gp__y_cdf(-below) - gp__y_cdf(-e)
+									 : gp__y_cdf(e) - gp__y_cdf(below);
+				below = e;
+			} else if (GP__Y_IS(BERNOULLI) || GP__Y_IS(BETA)) {
+				const odvgp_real jitter = p->likelihood == ODVGP_LIKELIHOOD_BERNOULLI ? *par : 0;
+				mean = jitter + (1 - 2 * jitter) * gp__y_cdf(m * w);
+			}
+			var = mean * (1 - mean);
+			if (GP__Y_IS(BETA)) var = gp__y_beta(a, mean, m, gp__rows_sqrt(v));
+		}
+		if (to->mean) off += mean - mean, to->mean[at] = mean;
+		if (to->var) off += var - var, to->var[at] = var;
+	}
+	return off;
+}
+
+/* --- rows --- */
+
 /*	One row of X through all units. */
 static void gp__row_run(gp__row *r, const odvgp_real *x, int variance)
 {
@@ -13024,17 +13248,16 @@ static odvgp_status gp__rows_predict(
 	ptrdiff_t bad = -1;
 	for (size_t i = 0; i < n; i++, X += p->D) {
 		odvgp_real off = 0;
-		gp__row_run(r, X, to->var || r->gradients);
+		gp__row_run(r, X, to->var || r->gradients || r->y);
 		bad = r->bad ? (ptrdiff_t)i : bad;
-		for (size_t f = 0; f < p->F; f++) {
+		if (r->y) off = r->y(r, i, n, to);
+		for (size_t f = r->y ? p->F : 0; f < p->F; f++) {
 			const odvgp_real scale = r->v.y_scale[f];
 			const size_t at = f * n + i;
 			if (to->mean) to->mean[at] = r->v.y_mean[f] + scale * gp__rows_mix(r, f, r->mean, 1, 0);
 			if (to->mean) off += to->mean[at] - to->mean[at];
 			if (!to->var) continue;
-			odvgp_real var = gp__rows_mix(r, f, r->var, 1, 1);
-			if (r->noise) var += r->v.noise[p->noises > 1 ? f : 0];
-			to->var[at] = scale * scale * var;
+			to->var[at] = scale * scale * gp__rows_mix(r, f, r->var, 1, 1);
 			off += to->var[at] - to->var[at];
 		}
 		bad = off == 0 ? bad : (ptrdiff_t)i;
@@ -13052,7 +13275,6 @@ static odvgp_status gp__rows_call(gp__row *r, const odvgp_server *s, const odvgp
 	odvgp_real *scratch = r->u;
 	if (what) return gp__rows_fail(info, ODVGP_E_ARG, what, -1);
 	const gp__compact *p = (const gp__compact *)s->block;
-	if (r->noise && !p->noises) return gp__rows_fail(info, ODVGP_E_UNSUPPORTED, "likelihood", -1);
 	const size_t skip = (0 - (uintptr_t)scratch) % sizeof *scratch;
 	if (!scratch || gp__row_init(p, r, r->put != NULL, (odvgp_real *)((uintptr_t)scratch + skip)) *
 											sizeof *scratch +
@@ -13062,11 +13284,11 @@ static odvgp_status gp__rows_call(gp__row *r, const odvgp_server *s, const odvgp
 	return gp__rows_predict(r, X, (size_t)n, to, info);
 }
 
-/*	A row to be: its scratch, and whether variances are those of y. */
-static void gp__row_begin(gp__row *r, void *scratch, int noise)
+/*	A row to be: its scratch. */
+static void gp__row_begin(gp__row *r, void *scratch)
 {
 	r->u = (odvgp_real *)scratch;
-	r->noise = noise;
+	r->y = NULL;
 	r->weights = NULL;
 	r->gradients = NULL;
 	r->put = NULL;
@@ -13077,7 +13299,7 @@ ODVGP_API odvgp_status odvgp_predict(const odvgp_server *s, const odvgp_real *X,
 {
 	const odvgp_gradient to = {mean, var, NULL, NULL, NULL, NULL};
 	gp__row r;
-	gp__row_begin(&r, scratch, 0);
+	gp__row_begin(&r, scratch);
 	return gp__rows_call(&r, s, X, n, &to, scratch_bytes, info);
 }
 
@@ -13087,7 +13309,10 @@ ODVGP_API odvgp_status odvgp_predict_y(const odvgp_server *s, const odvgp_real *
 {
 	const odvgp_gradient to = {mean_y, var_y, NULL, NULL, NULL, NULL};
 	gp__row r;
-	gp__row_begin(&r, scratch, 1);
+	if (s && s->block && !gp__y_ok((const gp__compact *)s->block))
+		return gp__rows_fail(info, ODVGP_E_FORMAT, "block", -1);
+	gp__row_begin(&r, scratch);
+	r.y = gp__row_y;
 	return gp__rows_call(&r, s, X, n, &to, scratch_bytes, info);
 }
 
@@ -13099,7 +13324,7 @@ ODVGP_API odvgp_status odvgp_predict_gradient(const odvgp_server *s, const odvgp
 	if (!gradient) return gp__rows_fail(info, ODVGP_E_ARG, "gradient", -1);
 	if (gradient->hessian || gradient->cov)
 		return gp__rows_fail(info, ODVGP_E_UNSUPPORTED, gradient->hessian ? "hessian" : "cov", -1);
-	gp__row_begin(&r, scratch, 0);
+	gp__row_begin(&r, scratch);
 	r.weights = gp__row_weights;
 	r.gradients = gp__row_gradients;
 	r.put = gp__row_put;
@@ -13246,7 +13471,8 @@ static odvgp_status gp__compact_head(const odvgp_server *s, gp__compact *p, odvg
 	p->T = (uint32_t)from->T;
 	p->y_rows = (uint32_t)s->y_rows;
 	p->units = (uint32_t)from->units;
-	p->noises = lik->flags & GP__LIK_GAUSSIAN ? (uint32_t)from->lik_params : 0;
+	p->likelihood = (uint32_t)from->likelihood;
+	p->lik_params = (uint32_t)from->lik_params + !!(lik->flags & GP__LIK_LINK);
 	p->factor = (uint32_t)from->factor;
 	p->M_factor = (uint32_t)from->M_factor;
 	p->flags = (uint32_t)((from->no_alpha ? GP__ROWS_NO_ALPHA : 0) |
@@ -13311,8 +13537,10 @@ ODVGP_API odvgp_status odvgp_compact(
 		if (unit) continue;
 		if (p->flags & GP__ROWS_LINEAR) gp__copy(v.x_mean, own.x_mean, from->D);
 		if (from->mixed) gp__copy(v.mixing, own.mixing, (ptrdiff_t)from->F * from->P);
-		gp__copy(v.noise, own.lik_params, (ptrdiff_t)p->noises);
-		const int scaled = gp__likelihoods[from->likelihood].flags & GP__LIK_SCALABLE;
+		const int flags = gp__likelihoods[from->likelihood].flags,
+				  scaled = flags & GP__LIK_SCALABLE;
+		gp__copy(v.lik, own.lik_params, (ptrdiff_t)from->lik_params);
+		if (flags & GP__LIK_LINK) v.lik[from->lik_params] = own.rule[0];
 		GP__FOR(f, (ptrdiff_t)from->F) {
 			v.y_mean[f] = scaled ? own.y_mean[f] : 0;
 			v.y_scale[f] = scaled ? own.y_scale[f] : 1;

@@ -1,10 +1,11 @@
 /*  The library as a controller has it, for test_compact.c, which has the usual build. FEW builds it
-    with fewer base kernels and members. */
+    with fewer base kernels, members and likelihoods. */
 #define ODVGP_PREDICT_ONLY
 #ifdef FEW
-#define ODVGP_KERNELS (ODVGP_KERNEL_RBF | ODVGP_KERNEL_MATERN52)
-#define ODVGP_MEMBERS (ODVGP_MEMBER_COUPLED | ODVGP_MEMBER_ORTH)
-#define only_open     few_open
+#define ODVGP_KERNELS     (ODVGP_KERNEL_RBF | ODVGP_KERNEL_MATERN52)
+#define ODVGP_MEMBERS     (ODVGP_MEMBER_COUPLED | ODVGP_MEMBER_ORTH)
+#define ODVGP_LIKELIHOODS (ODVGP_LIK_GAUSSIAN | ODVGP_LIK_POISSON)
+#define only_open         few_open
 #endif
 #define ODVGP_STATIC
 #define ODVGP_IMPLEMENTATION

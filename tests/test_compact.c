@@ -1,12 +1,14 @@
 /*  Compact blocks as a controller serves them (tests/compact_only.c): against odvgp_predict and
-    odvgp_predict_gradient for every member, kernel and form of output; NaN; damaged and forged
-    blocks; builds that lack a kernel or a member. */
+    odvgp_predict_gradient for every member, kernel and form of output; moments of y for every
+    likelihood; NaN; damaged and forged blocks; builds that lack a likelihood, a kernel or a
+    member. */
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
 #include "test.h"
 #include "members.h"
 #include "compact_only.h"
 
+enum { MOST_Y = 6 };
 enum { ROWS = 11, INPUTS = 2, OUTPUTS = 3, ALL = OUTPUTS * ROWS, SLOPES = ALL * INPUTS };
 
 typedef struct {
@@ -162,6 +164,282 @@ TEST(mixed_and_independent_outputs_in_their_units)
 	}
 }
 
+/* ---- moments of y ---- */
+
+/*  off: differences allowed in double, in units of 1e-11; of SOFTMAX's probabilities
+    odvgp_predict_y has itself errors up to 1e-6. */
+static const struct {
+	odvgp_likelihood kind;
+	int P, classes;
+	double off;
+} likelihoods[] = {{ODVGP_LIKELIHOOD_BERNOULLI, 2, 0, 30}, {ODVGP_LIKELIHOOD_LOGIT, 2, 0, 30},
+		{ODVGP_LIKELIHOOD_STUDENTT, 2, 0, 30}, {ODVGP_LIKELIHOOD_LAPLACE, 3, 0, 30},
+		{ODVGP_LIKELIHOOD_POISSON, 2, 0, 30}, {ODVGP_LIKELIHOOD_EXPONENTIAL, 1, 0, 30},
+		{ODVGP_LIKELIHOOD_NEGATIVE_BINOMIAL, 2, 0, 30}, {ODVGP_LIKELIHOOD_GAMMA, 2, 0, 30},
+		{ODVGP_LIKELIHOOD_BETA, 2, 0, 30}, {ODVGP_LIKELIHOOD_ORDINAL, 1, 2, 30},
+		{ODVGP_LIKELIHOOD_ORDINAL, 1, 5, 30}, {ODVGP_LIKELIHOOD_ROBUSTMAX, 2, 0, 30},
+		{ODVGP_LIKELIHOOD_ROBUSTMAX, 5, 0, 30}, {ODVGP_LIKELIHOOD_SOFTMAX, 2, 0, 200},
+		{ODVGP_LIKELIHOOD_SOFTMAX, 3, 0, 2e5}, {ODVGP_LIKELIHOOD_SOFTMAX, 4, 0, 2e5},
+		{ODVGP_LIKELIHOOD_HETEROSCEDASTIC, 4, 0, 30}};
+
+/*  A model of the likelihood; variance: of its functions. */
+static fixture make_likelihood(size_t k, double variance)
+{
+	odvgp_config c = random_config(30, INPUTS, likelihoods[k].P, 6, 8);
+	c.lik.kind = likelihoods[k].kind;
+	c.lik.classes = likelihoods[k].classes;
+	if (likelihoods[k].kind == ODVGP_LIKELIHOOD_BERNOULLI ||
+			likelihoods[k].kind == ODVGP_LIKELIHOOD_ROBUSTMAX)
+		c.lik.link_jitter = GP__R(0.01);
+	test_seed = 800 + (uint64_t)k;
+	fixture a = make_random(&c, "rbf");
+	set_number(a.m, "kernel.0.variance", variance);
+	if (likelihoods[k].kind == ODVGP_LIKELIHOOD_STUDENTT) set_number(a.m, "df", 3.5);
+	return a;
+}
+
+/*  Differences relative to the largest number of the kind, times 1 and the largest of |mean| + 2
+    var: the condition of e^(mean + 2 var) where that may be in y's moments. */
+static void compare_y(const served *p, const odvgp_real *X, double off, const char *what)
+{
+	enum { MOST = MOST_Y * ROWS };
+	compact c = make_compact(&p->s);
+	odvgp_real mean[MOST], var[MOST], want_mean[MOST], want_var[MOST], alone[MOST];
+	double most[2] = {1e-3, 1e-3}, condition = 1;
+	const ptrdiff_t all = p->s.y_rows * ROWS;
+	CHECK(c.s.y_rows == p->s.y_rows && c.s.T == p->s.T && p->s.y_rows <= MOST_Y);
+	CHECK_STATUS(only_predict(&c.s, X, ROWS, mean, var, c.scratch, c.bytes, NULL), ODVGP_OK);
+	for (ptrdiff_t i = 0; i < p->s.F * ROWS && p->s.y_rows == p->s.T; i++)
+		condition = fmax(condition, 1 + fabs((double)mean[i]) + 2 * (double)var[i]);
+	CHECK_STATUS(odvgp_predict_y(&p->s, X, ROWS, want_mean, want_var, p->scratch, p->bytes, NULL),
+			ODVGP_OK);
+	CHECK_STATUS(only_predict_y(&c.s, X, ROWS, mean, var, c.scratch, only_scratch(&c.s, 0), NULL),
+			ODVGP_OK);
+	for (ptrdiff_t i = 0; i < all; i++) {
+		most[0] = fmax(most[0], fabs((double)want_mean[i]));
+		most[1] = fmax(most[1], fabs((double)want_var[i]));
+	}
+	off *= condition * BY_PRECISION(1e-11, 1e-5);
+	for (ptrdiff_t i = 0; i < all; i++) {
+		compare((double)mean[i], (double)want_mean[i], off * most[0], what, "mean of y");
+		compare((double)var[i], (double)want_var[i], off * most[1], what, "variance of y");
+	}
+	/* either output alone, and the scratch of gradients */
+	CHECK_STATUS(only_predict_y(&c.s, X, ROWS, alone, NULL, c.scratch, c.bytes, NULL), ODVGP_OK);
+	CHECK_BITS(mean, alone, (size_t)all * sizeof *mean);
+	CHECK_STATUS(only_predict_y(&c.s, X, ROWS, NULL, alone, c.scratch, c.bytes, NULL), ODVGP_OK);
+	CHECK_BITS(var, alone, (size_t)all * sizeof *var);
+	CHECK_STATUS(only_predict_y(&c.s, X, ROWS, NULL, NULL, c.scratch, c.bytes, NULL), ODVGP_OK);
+	drop_compact(&c);
+}
+
+TEST(moments_of_y_of_every_likelihood)
+{
+	static const double variances[] = {0.5, 4, 60};
+	for (size_t k = 0; k < sizeof likelihoods / sizeof *likelihoods; k++)
+		for (int v = 0; v < 3; v++) {
+			const odvgp_likelihood kind = likelihoods[k].kind;
+			/* e^60 is no use */
+			if (v > 1 && kind >= ODVGP_LIKELIHOOD_POISSON && kind <= ODVGP_LIKELIHOOD_GAMMA) break;
+			char what[60];
+			snprintf(what, sizeof what, "%s of %d, variance %g",
+					gp__likelihoods[likelihoods[k].kind].name, likelihoods[k].P, variances[v]);
+			fixture a = make_likelihood(k, variances[v]);
+			served p = serve_rows(&a, NULL, ROWS);
+			compare_y(&p, a.X, BY_PRECISION(likelihoods[k].off, 30), what);
+			unserve(&p);
+			drop(&a);
+		}
+}
+
+/*  Units of y, mixed functions and independent ones. */
+TEST(moments_of_y_in_units_and_mixed)
+{
+	for (int k = 0; k < 3; k++) {
+		odvgp_config c = random_config(30, INPUTS, k == 1 ? 2 : OUTPUTS, 6, 8);
+		odvgp_real X[ROWS * INPUTS];
+		c.functions = k == 1 ? OUTPUTS : 0;
+		c.independent = k == 2;
+		c.lik.kind = k ? ODVGP_LIKELIHOOD_STUDENTT : ODVGP_LIKELIHOOD_LAPLACE;
+		test_seed = 840 + (uint64_t)k;
+		fixture a = make_random(&c, "matern52");
+		if (k) set_number(a.m, "df", 2.5);
+		served p = serve_rows(&a, &units_of_data, ROWS);
+		to_units(a.X, ROWS, X);
+		compare_y(&p, X, 300, "units");
+		unserve(&p);
+		drop(&a);
+		c.lik.kind = k ? ODVGP_LIKELIHOOD_LOGIT : ODVGP_LIKELIHOOD_POISSON;
+		a = make_random(&c, "matern52");
+		p = serve_rows(&a, NULL, ROWS);
+		compare_y(&p, a.X, 300, "mixed");
+		unserve(&p);
+		drop(&a);
+	}
+}
+
+/*  E[softmax(f)] by a trapezoid rule over all normals. */
+static void softmax_by_places(ptrdiff_t K, const odvgp_real *mean, const odvgp_real *var,
+		ptrdiff_t ld, double h, int reach, double *p)
+{
+	double f[MOST_Y], e[MOST_Y];
+	int at[MOST_Y];
+	for (ptrdiff_t k = 0; k < K; k++) at[k] = -reach, p[k] = 0;
+	for (ptrdiff_t k = 0; k < K;) {
+		double w = 1, sum = 0;
+		for (k = 0; k < K; k++) {
+			double t = h * at[k];
+			f[k] = (double)mean[k * ld] + sqrt((double)var[k * ld]) * t;
+			w *= h * exp(-0.5 * t * t) / sqrt(2 * acos(-1));
+			sum += e[k] = exp(f[k]);
+		}
+		for (k = 0; k < K; k++) p[k] += w * e[k] / sum;
+		for (k = 0; k < K && ++at[k] > reach; k++) at[k] = -reach;
+	}
+}
+
+/*  SOFTMAX's probabilities are its integral's, also where odvgp_predict_y takes draws. */
+TEST(probabilities_of_softmax_are_the_integral)
+{
+	static const struct {
+		int K, rows, reach;
+		double h, off;
+	} cases[] = {{3, 3, 30, 0.28, 1e-10}, {5, 1, 7, 0.75, 2e-5}};
+	for (int k = 0; k < 2; k++) {
+		odvgp_config c = random_config(30, INPUTS, cases[k].K, 6, 8);
+		odvgp_real mean[MOST_Y * 3], var[MOST_Y * 3], y[MOST_Y * 3];
+		const int n = cases[k].rows;
+		c.lik.kind = ODVGP_LIKELIHOOD_SOFTMAX;
+		test_seed = 850 + (uint64_t)k;
+		fixture a = make_random(&c, "rbf");
+		served p = serve_rows(&a, NULL, ROWS);
+		compact b = make_compact(&p.s);
+		CHECK_STATUS(only_predict(&b.s, a.X, n, mean, var, b.scratch, b.bytes, NULL), ODVGP_OK);
+		CHECK_STATUS(only_predict_y(&b.s, a.X, n, y, NULL, b.scratch, b.bytes, NULL), ODVGP_OK);
+		for (int i = 0; i < n; i++) {
+			double want[MOST_Y], sum = 0;
+			softmax_by_places(cases[k].K, mean + i, var + i, n, cases[k].h, cases[k].reach, want);
+			for (int j = 0; j < cases[k].K; j++) {
+				compare((double)y[j * n + i], want[j], fmax(cases[k].off, BY_PRECISION(0, 1e-5)),
+						"softmax", "probability");
+				sum += (double)y[j * n + i];
+			}
+			CHECK_NEAR(sum, 1, 8 * EPS);
+		}
+		drop_compact(&b);
+		unserve(&p);
+		drop(&a);
+	}
+}
+
+/*  STUDENTT's variance is infinite for df <= 2: E_NAN, as odvgp_predict_y says. Of a row that is not
+    finite y has the prior's moments. */
+TEST(moments_of_y_that_are_not_finite)
+{
+	for (size_t k = 0; k < sizeof likelihoods / sizeof *likelihoods; k++) {
+		fixture a = make_likelihood(k, 1);
+		const int student = likelihoods[k].kind == ODVGP_LIKELIHOOD_STUDENTT;
+		if (student) set_number(a.m, "df", 2);
+		served p = serve_rows(&a, NULL, ROWS);
+		compact c = make_compact(&p.s);
+		odvgp_real X[2 * INPUTS], mean[2 * MOST_Y], var[2 * MOST_Y];
+		odvgp_info info;
+		memcpy(X, a.X, sizeof X);
+		X[INPUTS] = (odvgp_real)NAN;
+		CHECK_STATUS(only_predict_y(&c.s, X, 2, mean, var, c.scratch, c.bytes, &info), ODVGP_E_NAN);
+		CHECK(info.row == 1);
+		for (ptrdiff_t i = 0; i < 2 * c.s.y_rows; i++)
+			CHECK(isfinite((double)mean[i]) && (student ? var[i] == (odvgp_real)HUGE_VAL
+														: var[i] >= 0 && isfinite((double)var[i])));
+		CHECK_STATUS(only_predict_y(&c.s, X, 1, mean, var, c.scratch, c.bytes, NULL),
+				student ? ODVGP_E_NAN : ODVGP_OK);
+		CHECK_STATUS(only_predict_y(&c.s, X, 1, mean, NULL, c.scratch, c.bytes, NULL), ODVGP_OK);
+		drop_compact(&c);
+		unserve(&p);
+		drop(&a);
+	}
+}
+
+/*  Parameters of each likelihood out of range, with a right checksum: refused by opening or by
+    odvgp_predict_y. So is every other likelihood's number in the head. */
+TEST(forged_likelihoods_are_refused)
+{
+	static const double bad[] = {-1, 0, NAN, HUGE_VAL, 1.5};
+	for (size_t k = 0; k < sizeof likelihoods / sizeof *likelihoods; k++) {
+		fixture a = make_likelihood(k, 1);
+		const odvgp_likelihood kind = likelihoods[k].kind;
+		served p = serve_rows(&a, NULL, ROWS);
+		compact c = make_compact(&p.s);
+		gp__compact *head = (gp__compact *)c.block;
+		gp__compact_view v;
+		odvgp_server s;
+		odvgp_real mean[64], var[64];
+		odvgp_info info;
+		gp__rows_view_of(head, &v);
+		const uint32_t last = head->lik_params - 1;
+		const int cuts = kind == ODVGP_LIKELIHOOD_ORDINAL,
+				  robust = kind == ODVGP_LIKELIHOOD_ROBUSTMAX,
+				  frees = cuts || robust || kind == ODVGP_LIKELIHOOD_BERNOULLI;
+		for (uint32_t i = 0; i < head->lik_params; i++)
+			for (size_t b = 0; b < sizeof bad / sizeof *bad; b++) {
+				const odvgp_real old = v.lik[i];
+				const int free_one = frees && i == last, finite = bad[b] - bad[b] == 0,
+						  ok = !free_one ? !robust && bad[b] > 1 && finite
+							   : cuts    ? finite
+										 : bad[b] == 0;
+				v.lik[i] = (odvgp_real)bad[b];
+				head->sum = gp__rows_sum(head);
+				odvgp_status status = only_open(&s, c.block, c.block_bytes, NULL);
+				if (!status)
+					status = only_predict_y(&s, a.X, 1, mean, var, c.scratch, c.bytes, &info);
+				/* df 1.5 has no variance */
+				if (ok && kind == ODVGP_LIKELIHOOD_STUDENTT && i == 1)
+					CHECK_STATUS(status, ODVGP_E_NAN);
+				else CHECK_STATUS(status, ok ? ODVGP_OK : ODVGP_E_FORMAT);
+				v.lik[i] = old;
+			}
+		uint32_t *const words[] = {&head->likelihood, &head->lik_params, &head->T, &head->y_rows};
+		for (int w = 0; w < 4; w++)
+			for (uint32_t value = 0; value < 40; value++) {
+				const uint32_t old = *words[w];
+				*words[w] = value;
+				head->sum = gp__rows_sum(head);
+				odvgp_status status = only_open(&s, c.block, c.block_bytes, &info);
+				if (w == 0 && value > 13) {
+					CHECK_STATUS(status, ODVGP_E_UNSUPPORTED);
+					CHECK(!strcmp(info.what, "likelihood"));
+				}
+				/* the same shape has another meaning: whatever it says, it stays in its memory */
+				if (!status)
+					status = only_predict_y(&s, a.X, 1, mean, var, c.scratch, c.bytes, &info);
+				if (w && value != old) CHECK(status == ODVGP_E_FORMAT);
+				*words[w] = old;
+			}
+		drop_compact(&c);
+		unserve(&p);
+		drop(&a);
+	}
+}
+
+/*  The build with few likelihoods opens their blocks only. */
+TEST(likelihoods_that_a_build_lacks_are_refused)
+{
+	for (size_t k = 0; k < sizeof likelihoods / sizeof *likelihoods; k++) {
+		fixture a = make_likelihood(k, 1);
+		served p = serve_rows(&a, NULL, ROWS);
+		compact c = make_compact(&p.s);
+		odvgp_server s;
+		odvgp_info info;
+		const int has = likelihoods[k].kind == ODVGP_LIKELIHOOD_POISSON;
+		CHECK_STATUS(
+				few_open(&s, c.block, c.block_bytes, &info), has ? ODVGP_OK : ODVGP_E_UNSUPPORTED);
+		CHECK(has || !strcmp(info.what, "likelihood"));
+		drop_compact(&c);
+		unserve(&p);
+		drop(&a);
+	}
+}
+
 /*  A row that is not finite gets E_NAN and the prior's moments at the inputs' mean; others are as
     ever. Inputs of any size give finite moments. */
 TEST(rows_that_are_not_finite_get_the_prior)
@@ -267,7 +545,13 @@ TEST(forged_heads_are_refused)
 		uint32_t old = *words[i];
 		*words[i] = values[i];
 		head->sum = gp__rows_sum(head);
-		CHECK(i == 3 || only_open(&s, k.block, k.block_bytes, NULL) == ODVGP_E_FORMAT);
+		odvgp_real x[INPUTS] = {0, 0}, mean[2], var[2];
+		odvgp_status status = only_open(&s, k.block, k.block_bytes, NULL);
+		if (i < 2) { /* predictions of f do not read these */
+			CHECK_STATUS(status, ODVGP_OK);
+			status = only_predict_y(&s, x, 1, mean, var, k.scratch, k.bytes, NULL);
+		}
+		CHECK(i == 3 || status == ODVGP_E_FORMAT);
 		*words[i] = old;
 	}
 	drop_compact(&k);
@@ -371,6 +655,12 @@ int main(int argc, char **argv)
 	RUN(every_member_and_factor);
 	RUN(every_kernel);
 	RUN(mixed_and_independent_outputs_in_their_units);
+	RUN(moments_of_y_of_every_likelihood);
+	RUN(moments_of_y_in_units_and_mixed);
+	RUN(probabilities_of_softmax_are_the_integral);
+	RUN(moments_of_y_that_are_not_finite);
+	RUN(forged_likelihoods_are_refused);
+	RUN(likelihoods_that_a_build_lacks_are_refused);
 	RUN(rows_that_are_not_finite_get_the_prior);
 	RUN(damaged_and_forged_blocks);
 	RUN(forged_heads_are_refused);

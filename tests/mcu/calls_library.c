@@ -28,6 +28,13 @@ int mcu_predict(const float *x, float *mean, float *var, void *scratch, size_t b
 	return odvgpf_predict(&server, x, 1, mean, var, scratch, bytes, NULL);
 }
 
+#ifdef MCU_Y
+int mcu_y(const float *x, float *mean, float *var, void *scratch, size_t bytes)
+{
+	return odvgpf_predict_y(&server, x, 1, mean, var, scratch, bytes, NULL);
+}
+#endif
+
 #ifdef MCU_GRADIENT
 int mcu_gradient(const float *x, float *const to[4], void *scratch, size_t bytes)
 {

@@ -89,7 +89,7 @@ sizes() { # map, object
 code() { # program, calls, the object whose code is meant, further objects
     program=$1 calls=$2 object=$3
     shift 3
-    firmware "$program" "$dir/$calls" "$@" -Wl,-e,mcu_predict -Wl,-u,mcu_open -Wl,-u,mcu_scratch -Wl,-u,mcu_mean -Wl,-u,mcu_gradient \
+    firmware "$program" "$dir/$calls" "$@" -Wl,-e,mcu_predict -Wl,-u,mcu_open -Wl,-u,mcu_scratch -Wl,-u,mcu_mean -Wl,-u,mcu_gradient -Wl,-u,mcu_y \
         -Wl,--unresolved-symbols=ignore-in-object-files ||
         return
     echo "code $machine $program $(sizes "$dir/$program.map" "$object")" >>"$rows"
@@ -172,6 +172,10 @@ echo "      $machine: the library refers to memcpy, memset, helpers of libgcc${n
 code predict calls.o library.o "$dir/library.o"
 compile $here/calls_library.c static.o -DODVGP_STATIC -DODVGP_IMPLEMENTATION && code predict_static static.o static.o
 code predict+gradient calls_gradient.o library.o "$dir/library.o"
+# All likelihoods, kernels and members, gradients too: code, constants and libraries.
+compile $here/calls_library.c calls_all.o -DMCU_GRADIENT -DMCU_Y && code all calls_all.o library.o "$dir/library.o"
+all=$(awk '$1 == "code" && $3 == "all" { print $4 + $5 + $7 }' "$rows")
+[ $machine != m4f ] || [ $strict = 0 ] || [ "${all:-30721}" -le 30720 ] || fail "all likelihoods, kernels and members take $all bytes, not 30 K"
 
 for header in "$cases"/*.h; do
     model=$(basename "$header" .h)
