@@ -839,6 +839,7 @@ typedef struct odvgp_allocator {
 #define odvgp_draws odvgpf_draws
 #define odvgp_gradient odvgpf_gradient
 #define odvgp_moments odvgpf_moments
+#define odvgp_moments_gradient odvgpf_moments_gradient
 #define odvgp_path odvgpf_path
 #define odvgp_export_settings odvgpf_export_settings
 #define odvgp_export_costs odvgpf_export_costs
@@ -914,6 +915,8 @@ typedef struct odvgp_allocator {
 #define odvgp_compact odvgpf_compact
 #define odvgp_predict_moments odvgpf_predict_moments
 #define odvgp_predict_moments_scratch odvgpf_predict_moments_scratch
+#define odvgp_predict_moments_gradient odvgpf_predict_moments_gradient
+#define odvgp_predict_moments_gradient_scratch odvgpf_predict_moments_gradient_scratch
 #define odvgp_predict_sigma_points odvgpf_predict_sigma_points
 #define odvgp_predict_sigma_points_scratch odvgpf_predict_sigma_points_scratch
 #define odvgp_path_size odvgpf_path_size
@@ -1740,6 +1743,28 @@ ODVGP_API size_t odvgp_predict_sigma_points_scratch(const odvgp_server *server, 
 ODVGP_API odvgp_status odvgp_predict_sigma_points(const odvgp_server *server, const odvgp_real *m,
 		const odvgp_real *S, const odvgp_moments *moments, void *scratch, size_t scratch_bytes,
 		odvgp_info *info);
+
+/*	odvgp_predict_moments with its derivatives in m and S, for planners that chain moments through a
+	rollout. What is NULL is not written.
+		moments						as above
+		mean_m, mean_S				[F,D], [F,D,D] out: of mean
+		cov_m, cov_S				[F,F,D], [F,F,D,D] out: of cov
+		input_cov_m, input_cov_S	[D,F,D], [D,F,D,D] out: of input_cov
+	Derivatives in S are symmetric: a symmetric change dS changes mean[f] by the sum of
+	mean_S[f,i,j] dS[i,j] over all i and j. They exist also where S is singular or 0. Where rounding
+	makes a variance 0, its derivatives are those of the variance without rounding.
+	Returns	as odvgp_predict_moments
+	Cost	exact moments and O((M + Mg)^2 P D^2) more for each pair of terms and of independent
+			outputs; P M^2 + (P + F) D^3 numbers more of scratch */
+typedef struct odvgp_moments_gradient {
+	odvgp_moments moments;
+	odvgp_real *mean_m, *mean_S, *cov_m, *cov_S, *input_cov_m, *input_cov_S;
+} odvgp_moments_gradient;
+ODVGP_API size_t odvgp_predict_moments_gradient_scratch(
+		const odvgp_server *server, odvgp_info *info);
+ODVGP_API odvgp_status odvgp_predict_moments_gradient(const odvgp_server *server,
+		const odvgp_real *m, const odvgp_real *S, const odvgp_moments_gradient *gradient,
+		void *scratch, size_t scratch_bytes, odvgp_info *info);
 
 /*	One function f drawn from the posterior, for rollouts: any inputs in any order see the same f
 	[PATHS]. Each path draws its own `features` frequencies for each term of the kernel, so mean and
@@ -9919,7 +9944,16 @@ ODVGP_API odvgp_status odvgp_predict_y_gradient(const odvgp_server *s, const odv
 	G of k(Zb,x) and its mean e, E[var] is E[k(x,x)] - tr(Q (G + e e^T)) for >>predictor's
 	var = k - k(x,Zb) Q k(Zb,x); by triangular solves, as the entries of Q are large and cancel.
 
-	Cost: n^2 D, n = M + Mg, for each pair of terms and units; P M^3 for the traces. */
+	Derivatives in m: with p = b - T V b, H = T - T V T and U a = a - T V a those of e^l W are
+
+		d = p W + sum_i U a_i W_i,    dd = p d - H W + sum_i U a_i d_i,
+		ddd = p dd - H d - (H d)^T + sum_i U a_i dd_i,		all times e^l,
+
+	d_i that without a_i. An expectation E under N(m, S) has dE/dS = (d^2 E/dm^2) / 2, and
+	Cov(x,f) = S dE[f]/dm. So the third derivatives of means give those of Cov(x,f) in S.
+
+	Cost: n^2 D, n = M + Mg, for each pair of terms and units; P M^3 for the traces; derivatives
+	n^2 P D^2 for each pair. */
 
 #define GP__MOST_TERMS 64
 
@@ -10043,13 +10077,31 @@ typedef struct {
 	X(p_input, P, D) \
 	X(A, P, D) \
 	X(share, F, P) \
-	X(mixed, F, P)
+	X(mixed, F, P) \
+	/* derivatives: T + T', b + b', p, U a, H; d, dd of each subset of forms; d | dd | ddd of all */ \
+	X(both, more, D) \
+	X(b_both, more, D) \
+	X(p, more, D) \
+	X(Ua, more *GP__MOST_FORMS, D) \
+	X(H, more *D, D) \
+	X(first, more << GP__MOST_FORMS, D) \
+	X(second, more << GP__MOST_LINEAR, D *D) \
+	X(d, more, to_third) \
+	/* b of the other's points; sums over them; Q; of the processes' and functions' moments */ \
+	X(b_other, more *n, D) \
+	X(sums, more *P, to_second) \
+	X(Q, more *P, M *M) \
+	X(dmean, more *P, to_third) \
+	X(dcov, more *P *P, to_second) \
+	X(f_dmean, more *F, to_third) \
+	X(f_dcov, more *F *F, to_second)
 
 typedef struct {
 	gp__prediction *t;
 	gp__term *term; /* [units,terms] */
 	ptrdiff_t *perm;
 	ptrdiff_t D, F, n, terms, rows;
+	ptrdiff_t to_second, to_third; /* numbers of d | dd and of d | dd | ddd; 0: not asked for */
 	odvgp_real form[GP__MOST_FORMS], form_cov[GP__MOST_FORMS][GP__MOST_FORMS];
 	odvgp_real product[1 << GP__MOST_FORMS]; /* of each subset of forms */
 #define GP__X(name, rows, cols) odvgp_real *name;
@@ -10061,7 +10113,8 @@ typedef struct {
 typedef struct {
 	const odvgp_real *m, *S;
 	const odvgp_moments *to;
-	int exact;
+	int exact; /* 2: with derivatives */
+	const odvgp_moments_gradient *gradient;
 } gp__uncertain_call;
 
 /*	Bytes, with those of the prediction of `rows` rows that follows; rows: the largest matrix. */
@@ -10080,13 +10133,18 @@ static odvgp_status gp__uncertain_layout(gp__arena *a, const odvgp_server *s, in
 	const gp__predictor *p = gp__layer_of(s);
 	ptrdiff_t D = p->D, F = p->F, U = exact ? p->units : 0, P = exact ? p->P : 0,
 			  M = exact ? p->M : 0, n = exact ? M + p->M_gamma : 0,
-			  terms = gp__kernel_term(&k, 0, &term) * exact;
+			  terms = exact ? gp__kernel_term(&k, 0, &term) : 0, more = exact > 1;
+	if (more && D > 1 << 15)
+		return gp__fail(info, ODVGP_E_SIZE, "server", -1, (double)D, "has too many inputs");
+	ptrdiff_t to_second = more * (D + D * D), to_third = to_second + more * D * D * D;
 	gp__uncertain none, *g = *kept = GP__TAKE(a, gp__uncertain, 1);
 	if (!g) g = &none;
 	g->D = D;
 	g->F = F;
 	g->n = n;
 	g->terms = terms;
+	g->to_second = to_second;
+	g->to_third = to_third;
 	g->rows = exact ? GP__MAX(2, GP__MAX(GP__MAX(M, D), GP__MAX(P, F))) : 1;
 	GP__FOR(i, terms) {
 		int linears = 0;
@@ -10145,6 +10203,10 @@ static odvgp_real gp__uncertain_tilt(gp__uncertain *g, const odvgp_real *T, cons
 	odvgp_trsm(blas, 0, 0, D, D, C, D, g->half, D);
 	odvgp_gemm(blas, 1, 0, D, D, D, 1, g->half, D, g->half, D, 0, g->V, D);
 	GP__FOR(d, D) log_det += 2 * log(C[d * (D + 1)]);
+	if (!g->to_second) return log_det;
+	gp__copy(g->both, g->b, D);
+	GP__FOR(i, D * D)
+		g->H[i] = (i / D == i % D ? g->b[i % D] : 0) - g->b[i / D] * g->V[i] * g->b[i % D];
 	return log_det;
 }
 
@@ -10197,6 +10259,41 @@ static odvgp_real gp__uncertain_product(gp__uncertain *g, int count)
 	return E[((ptrdiff_t)1 << count) - 1];
 }
 
+/*	d | dd, or with order 3 d | dd | ddd, of the last product to g->d. */
+static void gp__uncertain_slopes(
+		gp__uncertain *g, const odvgp_real *b, const odvgp_real *Vb, int forms, int order)
+{
+	const odvgp__simd *isa = g->t->blas.isa;
+	ptrdiff_t D = g->D, sets = (ptrdiff_t)1 << forms;
+	odvgp_real *p = g->p, *H = g->H, *Ua = g->Ua, *first = g->first, *second = g->second,
+			   *dd = g->d + D, *ddd = g->d + g->to_second;
+	GP__FOR(c, D) p[c] = b[c] - g->both[c] * Vb[c];
+	GP__FOR(i, forms * D) Ua[i] = g->a[i] - g->both[i % D] * g->Va[i];
+	GP__FOR(s, sets) {
+		GP__FOR(c, D) first[s * D + c] = p[c] * g->product[s];
+		GP__FOR(f, forms)
+			if (s >> f & 1)
+				isa->axpy(D, g->product[s - ((ptrdiff_t)1 << f)], Ua + f * D, first + s * D);
+	}
+	first += (sets - 1) * D; /* of all forms */
+	gp__copy(g->d, first, D);
+	for (ptrdiff_t s = order < 3 ? sets - 1 : 0; s < sets; s++) {
+		const odvgp_real *own = g->first + s * D;
+		odvgp_real *to = s < sets - 1 ? second + s * D * D : dd;
+		GP__FOR(i, D * D) to[i] = p[i / D] * own[i % D] - H[i] * g->product[s];
+		GP__FOR(i, forms * D)
+			if (s >> i / D & 1)
+				isa->axpy(D, Ua[i], own - ((ptrdiff_t)1 << i / D) * D, to + i % D * D);
+	}
+	for (ptrdiff_t c = 0; c < D && order == 3; c++, ddd += D * D) {
+		GP__FOR(i, D * D)
+			ddd[i] = p[c] * dd[i] - H[c * D + i / D] * first[i % D] -
+					 H[c * D + i % D] * first[i / D];
+		GP__FOR(f, forms)
+			isa->axpy(D * D, Ua[f * D + c], second + (sets - 1 - ((ptrdiff_t)1 << f)) * D * D, ddd);
+	}
+}
+
 /*	Term i of unit u: its E[k] at all points is added to e, its E[y k] to p_input. */
 static void gp__uncertain_term(gp__uncertain *g, ptrdiff_t u, ptrdiff_t i)
 {
@@ -10232,6 +10329,11 @@ static void gp__uncertain_term(gp__uncertain *g, ptrdiff_t u, ptrdiff_t i)
 		GP__FOR(d, D) tilt -= g->b[d] * (z[d] - g->m[d]) / 2;
 		value = g->value[own * n + j] = term->scale * exp(tilt);
 		g->e[u * n + j] += value * W;
+		if (g->to_third) {
+			gp__uncertain_slopes(g, g->b, g->mu, forms, 3);
+			GP__FROM(q, t->first, t->first + t->P)
+				isa->axpy(g->to_third, g->w[q * n + j] * value, g->d, g->dmean + q * g->to_third);
+		}
 		GP__FOR(d, D) g->mu[d] *= W;
 		GP__FOR(f, forms)
 			isa->axpy(D, g->product[((ptrdiff_t)1 << forms) - 1 - ((ptrdiff_t)1 << f)],
@@ -10245,33 +10347,56 @@ static void gp__uncertain_term(gp__uncertain *g, ptrdiff_t u, ptrdiff_t i)
 static void gp__uncertain_pair(gp__uncertain *g, ptrdiff_t u, ptrdiff_t v, ptrdiff_t r, ptrdiff_t s)
 {
 	const odvgp__simd *isa = g->t->blas.isa;
-	ptrdiff_t D = g->D, n = g->n, P = g->t->P, M = g->t->p->M, all = g->t->p->P;
+	ptrdiff_t D = g->D, n = g->n, P = g->t->P, M = g->t->p->M, all = g->t->p->P,
+			  more = g->to_second;
 	const gp__term *one = g->term + r, *other = g->term + s;
 	const odvgp_real *Zu = g->Z + u * n * D, *Zv = g->Z + v * n * D;
 	odvgp_real logs =
 			(gp__uncertain_tilt(g, g->T + r * D, g->T + s * D) - one->log_det - other->log_det) / 2;
-	GP__FOR(i, n)
+	GP__FOR(i, n) {
 		g->h[i] = gp__uncertain_shift(g, s, Zv + i * D, g->Vb + i * D) - g->tilt[s * n + i] - logs;
+		if (more) gp__copy(g->b_other + i * D, g->b, D);
+	}
 	GP__FOR(j, n) {
 		odvgp_real h_j = gp__uncertain_shift(g, r, Zu + j * D, g->x) - g->tilt[r * n + j];
+		gp__zero(g->sums, P * more);
 		GP__FOR(i, n) {
 			odvgp_real h = h_j + g->h[i] + isa->dot(D, g->b, g->Vb + i * D), both = 1,
 					   apart = g->W[r * n + j] * g->W[s * n + i];
-			if (one->forms + other->forms) {
+			int forms = one->forms + other->forms;
+			if (forms || more) {
 				GP__FOR(d, D) g->mu[d] = g->x[d] + g->Vb[i * D + d];
 				both = gp__uncertain_product(
 						g, gp__uncertain_forms(g, other, Zv + i * D,
 								   gp__uncertain_forms(g, one, Zu + j * D, 0)));
 			}
 			/* where e^h would overflow, the values are 0 */
-			g->row[i] = g->value[r * n + j] * g->value[s * n + i] *
-						(expm1(h > 700 ? 700 : h) * both + (both - apart));
+			odvgp_real value = g->value[r * n + j] * g->value[s * n + i];
+			h = expm1(h > 700 ? 700 : h);
+			g->row[i] = value * (h * both + (both - apart));
+			if (!more) continue;
+			value *= 1 + h;
+			GP__FOR(d, D) g->b_both[d] = g->b[d] + g->b_other[i * D + d];
+			gp__uncertain_slopes(g, g->b_both, g->mu, forms, 2);
+			GP__FOR(q, P) {
+				ptrdiff_t p = v * P + q;
+				isa->axpy(more, value * g->w[p * n + i], g->d, g->sums + q * more);
+				if (u == v && i < M && j < M)
+					isa->axpy(more, -value * g->Q[(p * M + j) * M + i], g->d,
+							g->dcov + p * (all + 1) * more);
+			}
 		}
 		GP__FOR(k, P * P) {
 			ptrdiff_t q = u * P + k / P, to = v * P + k % P;
 			odvgp_real sum = g->w[q * n + j] * isa->dot(n, g->row, g->w + to * n);
 			g->p_cov[q * all + to] += sum;
 			if (u != v) g->p_cov[to * all + q] += sum;
+			if (!more) continue;
+			isa->axpy(more, g->w[q * n + j], g->sums + k % P * more,
+					g->dcov + (q * all + to) * more);
+			if (u != v)
+				isa->axpy(more, g->w[q * n + j], g->sums + k % P * more,
+						g->dcov + (to * all + q) * more);
 		}
 		if (u == v && j < M) isa->axpy(M, 1, g->row, g->G + j * M);
 	}
@@ -10279,25 +10404,38 @@ static void gp__uncertain_pair(gp__uncertain *g, ptrdiff_t u, ptrdiff_t v, ptrdi
 
 /* --- a unit --- */
 
-/*	E[k(x,x)]; linear's part is sum_d v_d x_d^2. */
+/*	E[k(x,x)], its d | dd to g->d; linear's part is sum_d v_d x_d^2. */
 static odvgp_real gp__uncertain_prior(gp__uncertain *g, ptrdiff_t u)
 {
 	ptrdiff_t D = g->D;
-	odvgp_real all = 0;
+	odvgp_real all = 0, square[GP__MOST_LINEAR], *d1 = g->d, *d2 = g->d + D;
 	gp__uncertain_tilt(g, NULL, NULL); /* V is S */
+	gp__zero(g->d, g->to_second);
 	GP__FOR(d, D) g->x[d] = 1;
 	GP__FOR(i, g->terms) {
 		const gp__term *t = g->term + u * g->terms + i;
 		odvgp_real sum = 1;
 		gp__uncertain_forms(g, t, g->x, 0);
 		GP__FOR(f, t->forms) {
-			odvgp_real square = 0;
-			GP__FOR(d, D) square += g->a[f * D + d] * (g->m[d] * g->m[d] + g->V[d * (D + 1)]);
-			sum *= square;
+			square[f] = 0;
+			GP__FOR(d, D) square[f] += g->a[f * D + d] * (g->m[d] * g->m[d] + g->V[d * (D + 1)]);
+			sum *= square[f];
+		}
+		for (ptrdiff_t d = 0; g->to_second && d < t->forms * D; d++) {
+			odvgp_real by = 2 * t->scale * g->a[d] * (t->forms == 2 ? square[1 - d / D] : 1);
+			d1[d % D] += by * g->m[d % D];
+			d2[d % D * (D + 1)] += by;
 		}
 		for (ptrdiff_t d = 0; t->forms == 2 && d < D * D; d++) {
-			odvgp_real S = g->V[d], mm = g->m[d / D] * g->m[d % D];
-			sum += g->a[d / D] * g->a[D + d % D] * 2 * S * (S + 2 * mm);
+			ptrdiff_t c = d / D, e = d % D;
+			odvgp_real S = g->V[d], mm = g->m[c] * g->m[e], by = g->a[c] * g->a[D + e];
+			sum += by * 2 * S * (S + 2 * mm);
+			if (!g->to_second) continue;
+			by *= 4 * t->scale;
+			d1[c] += by * S * g->m[e];
+			d1[e] += by * S * g->m[c];
+			d2[d] += by * (S + mm);
+			d2[e * D + c] += by * (S + mm);
 		}
 		all += t->scale * sum;
 	}
@@ -10331,6 +10469,99 @@ static void gp__uncertain_var(gp__uncertain *g, ptrdiff_t u)
 		}
 		GP__FOR(i, M) sum += t->A[i * (M + 1)];
 		*cov = GP__MAX(0, *cov) + (dense ? rest + GP__MAX(0, sum) : GP__MAX(0, rest - sum));
+		t->blas.isa->axpy(g->to_second, 1, g->d,
+				g->dcov + (t->first + q) * (t->p->P + 1) * g->to_second);
+	}
+}
+
+/*	Q of the unit's processes. */
+static void gp__uncertain_precision(gp__uncertain *g)
+{
+	gp__prediction *t = g->t;
+	ptrdiff_t M = t->p->M;
+	int dense = gp__is_dense(t->p);
+	GP__FOR(q, t->P) {
+		odvgp_real *Q = g->Q + (t->first + q) * M * M;
+		gp__zero(t->A, M * M);
+		GP__FOR(i, M) t->A[i * (M + 1)] = 1;
+		if (dense) gp__predict_solve(t, M, t->v.L, t->A);
+		gp__predict_by_factor(t, M, q);
+		odvgp_gemm(&t->blas, 0, 1, M, M, M, dense ? -1 : 1, t->T, M, t->T, M, 0, Q, M);
+		if (dense) odvgp_gemm(&t->blas, 0, 1, M, M, M, 1, t->A, M, t->A, M, 1, Q, M);
+	}
+}
+
+/*	From the processes' derivatives of E[k] and E[k k'], with the means of k in g->mixed, to those of
+	the functions' moments. */
+static void gp__uncertain_derivatives(gp__uncertain *g)
+{
+	const odvgp__simd *isa = g->t->blas.isa;
+	ptrdiff_t P = g->t->p->P, D = g->D, F = g->F, two = g->to_second, three = g->to_third;
+	gp__zero(g->f_dmean, F * three);
+	gp__zero(g->f_dcov, F * F * two);
+	GP__FOR(i, P * P) {
+		isa->axpy(two, -g->mixed[i % P], g->dmean + i / P * three, g->dcov + i * two);
+		isa->axpy(two, -g->mixed[i / P], g->dmean + i % P * three, g->dcov + i * two);
+	}
+	GP__FOR(p, P) isa->axpy(D, 1, g->A + p * D, g->dmean + p * three);
+	/* Cov(A x, f) of two processes, in both orders */
+	gp__uncertain_tilt(g, NULL, NULL);
+	GP__FOR(i, 2 * P * P) {
+		ptrdiff_t p = i / 2 / P, q = i / 2 % P;
+		const odvgp_real *A = g->A + p * D, *other = g->A + q * D, *d = g->dmean + q * three;
+		odvgp_real *to = g->dcov + (i % 2 ? q * P + p : p * P + q) * two;
+		GP__FOR(e, D) {
+			odvgp_real SA = isa->dot(D, g->V + e * D, A);
+			isa->axpy(D, SA, d + D + e * D, to);
+			isa->axpy(D * D, SA, d + two + e * D * D, to + D);
+		}
+		GP__FOR(k, D * D)
+			to[D + k] += A[k / D] * (d[k % D] - other[k % D] / 2) +
+						 A[k % D] * (d[k / D] - other[k / D] / 2);
+	}
+	GP__FOR(i, F * P)
+		isa->axpy(three, g->share[i], g->dmean + i % P * three, g->f_dmean + i / P * three);
+	GP__FOR(i, F * P * F * P) {
+		ptrdiff_t a = i / (F * P), b = i % (F * P);
+		odvgp_real by = g->share[a] * g->share[b];
+		if (by != 0)
+			isa->axpy(two, by, g->dcov + (a % P * P + b % P) * two,
+					g->f_dcov + (a / P * F + b / P) * two);
+	}
+}
+
+/*	to [count,D] and to_S [count,D,D], from d | dd in training units. */
+static void gp__uncertain_write(const gp__uncertain *g, ptrdiff_t count, const odvgp_real *d,
+		ptrdiff_t step, odvgp_real *to, odvgp_real *to_S)
+{
+	const odvgp_real *scale = g->t->v.x_scale;
+	ptrdiff_t D = g->D;
+	for (ptrdiff_t i = 0; to && i < count * D; i++) to[i] = d[i / D * step + i % D] / scale[i % D];
+	for (ptrdiff_t i = 0; to_S && i < count * D * D; i++)
+		to_S[i] = d[i / (D * D) * step + D + i % (D * D)] / 2 / scale[i / D % D] / scale[i % D];
+}
+
+/*	V is S in training units. */
+static void gp__uncertain_gradient(gp__uncertain *g, const odvgp_moments_gradient *to)
+{
+	const odvgp__simd *isa = g->t->blas.isa;
+	const odvgp_real *scale = g->t->v.x_scale;
+	ptrdiff_t D = g->D, F = g->F, two = g->to_second;
+	gp__uncertain_write(g, F, g->f_dmean, g->to_third, to->mean_m, to->mean_S);
+	gp__uncertain_write(g, F * F, g->f_dcov, two, to->cov_m, to->cov_S);
+	GP__FOR(i, D * F) {
+		const odvgp_real *d = g->f_dmean + i % F * g->to_third, *S = g->V + i / F * D;
+		gp__zero(g->d, two);
+		GP__FOR(e, D) {
+			isa->axpy(D, S[e] * scale[i / F], d + D + e * D, g->d);
+			isa->axpy(D * D, S[e] * scale[i / F], d + two + e * D * D, g->d + D);
+		}
+		GP__FOR(c, D) {
+			g->d[D + i / F * D + c] += d[c] * scale[i / F];
+			g->d[D + c * D + i / F] += d[c] * scale[i / F];
+		}
+		gp__uncertain_write(g, 1, g->d, two, to->input_cov_m ? to->input_cov_m + i * D : NULL,
+				to->input_cov_S ? to->input_cov_S + i * D * D : NULL);
 	}
 }
 
@@ -10360,8 +10591,10 @@ static void gp__uncertain_means(gp__uncertain *g, ptrdiff_t u)
 	GP__FOR(i, g->terms) gp__uncertain_term(g, u, i);
 	gp__copy(t->X, g->m, D);
 	gp__predict_mean_function(t, 1);
-	GP__FROM(p, t->first, t->first + t->P)
-		g->p_mean[p] = t->mean[p * t->ld] + t->blas.isa->dot(n, g->w + p * n, g->e + u * n);
+	GP__FROM(p, t->first, t->first + t->P) {
+		g->mixed[p] = t->blas.isa->dot(n, g->w + p * n, g->e + u * n);
+		g->p_mean[p] = t->mean[p * t->ld] + g->mixed[p];
+	}
 }
 
 static void gp__uncertain_exact(gp__uncertain *g, const odvgp_real *m)
@@ -10374,6 +10607,8 @@ static void gp__uncertain_exact(gp__uncertain *g, const odvgp_real *m)
 	GP__FOR(i, D * D) g->root[i] /= scale[i / D];
 	gp__zero(g->p_cov, P * P);
 	gp__zero(g->p_input, P * D);
+	gp__zero(g->dmean, P * g->to_third);
+	gp__zero(g->dcov, P * P * g->to_second);
 	GP__FOR(u, U) gp__uncertain_means(g, u);
 	/* Cov(A x) and what it shares with the rest, whose Cov(x,f) p_input is */
 	gp__uncertain_tilt(g, NULL, NULL);
@@ -10383,10 +10618,11 @@ static void gp__uncertain_exact(gp__uncertain *g, const odvgp_real *m)
 	odvgp_gemm(blas, 0, 0, P, D, D, 0.5, g->A, D, g->V, D, 1, g->p_input, D);
 	GP__FOR(u, U) {
 		gp__zero(g->G, M * M);
+		gp__predict_unit(t, u);
+		if (g->to_second) gp__uncertain_precision(g);
 		GP__FROM(v, u, U)
 			GP__FOR(i, terms * terms)
 				gp__uncertain_pair(g, u, v, u * terms + i / terms, v * terms + i % terms);
-		gp__predict_unit(t, u);
 		gp__uncertain_var(g, u);
 	}
 	GP__FOR(f, F) {
@@ -10396,6 +10632,7 @@ static void gp__uncertain_exact(gp__uncertain *g, const odvgp_real *m)
 					   (t->p->mixed ? t->v.mixing[f * P + p] : (odvgp_real)(f == p));
 		g->mean[f] = gp__predict_unscale(t, f, 0) + blas->isa->dot(P, share, g->p_mean);
 	}
+	if (g->to_second) gp__uncertain_derivatives(g);
 	odvgp_gemm(blas, 0, 0, F, P, P, 1, g->share, P, g->p_cov, P, 0, g->mixed, P);
 	odvgp_gemm(blas, 0, 1, F, F, P, 1, g->mixed, P, g->share, P, 0, g->cov, F);
 	GP__FOR(f, F) {
@@ -10466,6 +10703,13 @@ static odvgp_status gp__uncertain_run(const odvgp_server *s, const gp__uncertain
 	if (to->input_cov) gp__copy(to->input_cov, g->input_cov, D * F);
 	int finite =
 			gp__finite(g->mean, F) && gp__finite(g->cov, F * F) && gp__finite(g->input_cov, D * F);
+#ifndef ODVGP_FLOAT
+	if (c->gradient) {
+		finite = finite && gp__finite(g->f_dmean, F * g->to_third) &&
+				 gp__finite(g->f_dcov, F * F * g->to_second);
+		gp__uncertain_gradient(g, c->gradient);
+	}
+#endif
 	return gp__predict_result(finite ? -1 : 0, info);
 }
 
@@ -10482,6 +10726,11 @@ ODVGP_API size_t odvgp_predict_moments_scratch(const odvgp_server *s, odvgp_info
 	return gp__uncertain_size(s, 1, info);
 }
 
+ODVGP_API size_t odvgp_predict_moments_gradient_scratch(const odvgp_server *s, odvgp_info *info)
+{
+	return gp__uncertain_size(s, 2, info);
+}
+
 ODVGP_API size_t odvgp_predict_sigma_points_scratch(const odvgp_server *s, odvgp_info *info)
 {
 	return gp__uncertain_size(s, 0, info);
@@ -10491,7 +10740,15 @@ ODVGP_API odvgp_status odvgp_predict_moments(const odvgp_server *s, const odvgp_
 		const odvgp_real *S, const odvgp_moments *to, void *scratch, size_t scratch_bytes,
 		odvgp_info *info)
 {
-	const gp__uncertain_call c = {m, S, to, 1};
+	const gp__uncertain_call c = {m, S, to, 1, NULL};
+	return gp__uncertain_run(s, &c, scratch, scratch_bytes, info);
+}
+
+ODVGP_API odvgp_status odvgp_predict_moments_gradient(const odvgp_server *s, const odvgp_real *m,
+		const odvgp_real *S, const odvgp_moments_gradient *to, void *scratch, size_t scratch_bytes,
+		odvgp_info *info)
+{
+	const gp__uncertain_call c = {m, S, to ? &to->moments : NULL, 2, to};
 	return gp__uncertain_run(s, &c, scratch, scratch_bytes, info);
 }
 
@@ -10499,7 +10756,7 @@ ODVGP_API odvgp_status odvgp_predict_sigma_points(const odvgp_server *s, const o
 		const odvgp_real *S, const odvgp_moments *to, void *scratch, size_t scratch_bytes,
 		odvgp_info *info)
 {
-	const gp__uncertain_call c = {m, S, to, 0};
+	const gp__uncertain_call c = {m, S, to, 0, NULL};
 	return gp__uncertain_run(s, &c, scratch, scratch_bytes, info);
 }
 
@@ -25001,6 +25258,7 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 #undef odvgp_draws
 #undef odvgp_gradient
 #undef odvgp_moments
+#undef odvgp_moments_gradient
 #undef odvgp_path
 #undef odvgp_export_settings
 #undef odvgp_export_costs
@@ -25078,6 +25336,8 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 #undef odvgp_compact
 #undef odvgp_predict_moments
 #undef odvgp_predict_moments_scratch
+#undef odvgp_predict_moments_gradient
+#undef odvgp_predict_moments_gradient_scratch
 #undef odvgp_predict_sigma_points
 #undef odvgp_predict_sigma_points_scratch
 #undef odvgp_path_size
