@@ -308,6 +308,7 @@ CONTENTS   (search for a tag with its arrows)
 				Gaussian Process Regression, ICIEA 2020
 	[PATHS]		Wilson et al.: Efficiently Sampling Functions from Gaussian Process Posteriors,
 				ICML 2020, arXiv:2002.09309
+	[STREAM]	Bui, Nguyen, Turner: Streaming Sparse Gaussian Process Approximations, NeurIPS 2017
 	[PILCO]		Deisenroth, Rasmussen: PILCO: A Model-Based and Data-Efficient Approach to Policy
 				Search, ICML 2011
 	[LBFGS]		Nocedal, Wright: Numerical Optimization, 2nd edition 2006, algorithms 3.5, 3.6, 7.4
@@ -930,6 +931,10 @@ typedef struct odvgp_allocator {
 #define odvgp_online_add odvgpf_online_add
 #define odvgp_online_drop odvgpf_online_drop
 #define odvgp_online_seal odvgpf_online_seal
+#define odvgp_adaptation odvgpf_adaptation
+#define odvgp_online_parameters odvgpf_online_parameters
+#define odvgp_online_adapt_scratch odvgpf_online_adapt_scratch
+#define odvgp_online_adapt odvgpf_online_adapt
 #define odvgp_export_scratch odvgpf_export_scratch
 #define odvgp_export odvgpf_export
 #define odvgp_sample_scratch odvgpf_sample_scratch
@@ -1829,7 +1834,7 @@ ODVGP_API odvgp_status odvgp_compact(
 /* --- learning online --- */
 
 /*	A predictor whose q(u) learns new rows, in the caller's memory and without the code for training.
-	Hyperparameters and a_gamma stay. With the Gaussian likelihood q is what odvgp_fit_q would make
+	a_gamma stays, and hyperparameters but for odvgp_online_adapt. With the Gaussian likelihood q is what odvgp_fit_q would make
 	of all rows (SOLVE-GP's also with the correlation of its blocks); with others each row is a
 	natural step of length 1 from the q before it. Any prediction may use &online.server between
 	updates: there is no inverse to compute first. Moments at uncertain inputs, paths, odvgp_export
@@ -1891,6 +1896,34 @@ ODVGP_API odvgp_status odvgp_online_add(odvgp_online *online, const odvgp_real *
 		size_t scratch_bytes, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_online_drop(odvgp_online *online, ptrdiff_t k, double *loss,
 		void *scratch, size_t scratch_bytes, odvgp_info *info);
+
+/*	Learn rows, and move kernel hyperparameters and noise to where the rows and the old posterior
+	agree better: up the streaming bound [STREAM], in nats for targets in training units,
+		E_q[log p(y|f)] - KL(q(u) || p(u)) + E_q[log q_old(u) - log p_old(u)]
+	at the best q, p_old with the old hyperparameters. From q = p_old it is the elbo of the rows, with
+	what batches before have given that of all rows, if hyperparameters stay.
+		X, Y		[n,D], [n, columns of training], a batch such as the last 50 rows
+		adaptation	steps of diagonal Newton ascent with derivatives from central differences, each
+					halved until the bound rises: it never falls. steps 0: only the bound and its
+					gradient, nothing is learned
+		scratch		odvgp_online_adapt_scratch bytes
+	odvgp_online_parameters returns their number: the values of the base kernels (of each process, if
+	they are independent) in the order of the expression, lengthscales before variances, then noises.
+	Returns	E_UNSUPPORTED: images, or the likelihood is not the Gaussian | E_NAN: the bound is not
+			finite; nothing has changed
+	Cost	a step takes the bound 2 parameters + 1 to 8 times, each O(U M^3 + P M^3 + n P M^2) */
+typedef struct odvgp_adaptation {
+	ptrdiff_t steps;
+	int keep_noise;				/* 1: noise variances stay */
+	odvgp_real *gradient;		/* [parameters] out or NULL: in their logarithms, before the last step */
+	odvgp_real *values;			/* [parameters] out or NULL: their values in the end */
+	double before, after;		/* out: the bound */
+} odvgp_adaptation;
+ODVGP_API ptrdiff_t odvgp_online_parameters(const odvgp_online *online);
+ODVGP_API size_t odvgp_online_adapt_scratch(const odvgp_online *online, odvgp_info *info);
+ODVGP_API odvgp_status odvgp_online_adapt(odvgp_online *online, const odvgp_real *X,
+		const odvgp_real *Y, ptrdiff_t n, odvgp_adaptation *adaptation, void *scratch,
+		size_t scratch_bytes, odvgp_info *info);
 
 /*	Write the checksum of the predictor at online.server.block. The bytes returned can be stored, and
 	opened by odvgp_server_from_block, until the next update. */
@@ -11798,6 +11831,7 @@ typedef struct {
 	gp__prediction *t;
 	odvgp_real *x, *c, *s;    /* [M] a row to learn; rotations */
 	odvgp_real *dmean, *dvar; /* [P] */
+	double expected;          /* the row's log density, f's variance being 0 if it is Gaussian */
 } gp__online;
 
 /* --- memory --- */
@@ -11991,6 +12025,14 @@ static odvgp_real gp__online_prior(gp__prediction *t)
 	return gp__predict_chunk(t, 0)[0];
 }
 
+/*	The jitter, with white's variance. */
+static odvgp_real gp__online_jitter(gp__prediction *t)
+{
+	gp__online_point(t, 0);
+	odvgp_real k = gp__online_prior(t);
+	return GP__MAX(t->v.L[0] * t->v.L[0] - k, GP__EPS * k);
+}
+
 /*	Copies a predictor but its covariance factor. */
 static void gp__online_copy(const gp__predictor *from, gp__predictor *p)
 {
@@ -12071,11 +12113,7 @@ ODVGP_API odvgp_status odvgp_online_start(odvgp_online *online, const odvgp_serv
 	gp__view v = gp__view_of(p, 0);
 	if (!gp__finite(v.factor, v.factor_v - v.factor))
 		return gp__refuse(info, ODVGP_E_NAN, "server", "its q is singular");
-	if (!p->patches.height) {
-		gp__online_point(t, 0);
-		odvgp_real k = gp__online_prior(t);
-		o.jitter = GP__MAX(t->v.L[0] * t->v.L[0] - k, GP__EPS * k);
-	}
+	if (!p->patches.height) o.jitter = gp__online_jitter(t);
 	*online = o;
 	return ODVGP_OK;
 }
@@ -12087,7 +12125,7 @@ static const odvgp_real gp__online_largest = GP__EPS * GP__LARGEST / 16;
 
 /*	Derivatives of the row's expected log density. Returns whether what they change is finite. */
 static int gp__online_derivatives(
-		const gp__online *w, const gp__y_row *row, const odvgp_real *x, const odvgp_real *y)
+		gp__online *w, const gp__y_row *row, const odvgp_real *x, const odvgp_real *y)
 {
 	gp__prediction *t = w->t;
 	const gp__predictor *p = t->p;
@@ -12108,7 +12146,7 @@ static int gp__online_derivatives(
 	if (gaussian) job.noise = t->scale;
 	job.dmean = w->dmean;
 	job.dvar = w->dvar;
-	job.lik->expect(&job);
+	w->expected = job.lik->expect(&job);
 	GP__FOR(q, p->P) {
 		odvgp_real g = w->dmean[q], v = 2 * w->dvar[q];
 		if (!(GP__MAX(v, -v) * size <= gp__online_largest && g * g * size <= gp__online_largest))
@@ -12152,17 +12190,22 @@ static int gp__online_learn(const gp__online *w, ptrdiff_t q, odvgp_real lambda)
 	return 0;
 }
 
+/*	Choose unit k and, as t->A is the last one's, make its A again. */
+static void gp__online_unit(gp__prediction *t, ptrdiff_t k)
+{
+	gp__predict_unit(t, k);
+	if (t->p->units == 1) return;
+	gp__predict_mean(t, 1, 1);
+	gp__predict_features(t, 1);
+}
+
 static void gp__online_row(const gp__online *w, odvgp_real lambda)
 {
 	gp__prediction *t = w->t;
 	odvgp_online *o = w->o;
 	int lost = 0, negative = 0;
 	GP__FOR(k, t->p->units) {
-		gp__predict_unit(t, k);
-		if (t->p->units > 1) { /* t->A is the last unit's */
-			gp__predict_mean(t, 1, 1);
-			gp__predict_features(t, 1);
-		}
+		gp__online_unit(t, k);
 		GP__FOR(q, t->P) {
 			lost |= gp__online_learn(w, q, lambda);
 			negative |= w->dvar[t->first + q] > 0;
@@ -12431,6 +12474,265 @@ ODVGP_API odvgp_status odvgp_online_update(odvgp_online *o, const odvgp_real *X,
 			gp__online_begin(&w, o, scratch, scratch_bytes);
 		}
 	}
+	return ODVGP_OK;
+}
+
+/* --- odvgp_online_adapt --- */
+
+/*	A copy of the learner with other hyperparameters. */
+typedef struct {
+	gp__online w;
+	odvgp_online to;
+	const odvgp_online *from;
+	const odvgp_real *X, *Y;
+	ptrdiff_t n, count;
+	gp__y_row row;
+	odvgp_blas blas;
+	odvgp_real *Z, *B, *T;           /* inducing inputs; [M,M] L_old^-1 L and B^T G */
+	odvgp_real *theta, *best, *step; /* [count] logarithms */
+	gp__arena rest;
+} gp__adapt;
+
+static void gp__adapt_layout(gp__arena *a, const odvgp_online *o, gp__adapt *g)
+{
+	gp__predictor head = gp__online_head(gp__layer_of(&o->server), o->most);
+	ptrdiff_t M = o->most;
+	g->from = o;
+	g->to = *o;
+	g->to.server.block = gp__online_layout(a, &head, &g->to);
+	g->count = odvgp_online_parameters(o);
+	g->Z = gp__take(a, M + head.M_gamma, head.D);
+	g->B = gp__take(a, M, M);
+	g->T = gp__take(a, M, M);
+	g->theta = gp__take(a, 1, g->count);
+	g->best = gp__take(a, 1, g->count);
+	g->step = gp__take(a, 1, g->count);
+	gp__blas_layout(a, o->server.isa, NULL, M, &g->blas);
+}
+
+/*	The sum of k(x,x) at the unit's points. */
+static odvgp_real gp__adapt_diagonal(const gp__adapt *g)
+{
+	const gp__prediction *t = g->w.t;
+	odvgp_real node[GP__MAX_NODES], sum = 0;
+	GP__FOR(j, t->p->M) sum += gp__kernel_diag(t->kernel, t->v.hyp, g->Z + j * t->p->D, node);
+	return sum;
+}
+
+/*	a^T C a / 2 of process q. */
+static double gp__adapt_gamma(gp__adapt *g, ptrdiff_t q, const odvgp_real *c)
+{
+	gp__prediction *t = g->w.t;
+	ptrdiff_t M = t->p->M, Mg = t->p->M_gamma, D = t->p->D;
+	double sum = Mg ? -(double)t->blas.isa->dot(M, c, c) : 0;
+	GP__FOR(j, Mg) {
+		gp__copy(t->X, g->Z + (M + j) * D, D);
+		sum += (double)(gp__online_gamma(t, q) * t->v.a_gamma[q * Mg + j]);
+	}
+	return sum / 2;
+}
+
+/*	Unit k gets its hyperparameters, with them L, c, alpha for m = 0; jitter grows as k does. Then
+	G <- I + B^T (G G^T - I) B, z <- B^T G z. Returns the terms without them, or -infinity. */
+static double gp__adapt_unit(gp__adapt *g, ptrdiff_t k)
+{
+	gp__prediction *t = g->w.t;
+	gp__predict_unit(t, k);
+	const odvgp_blas *blas = &g->blas;
+	const gp__view v = t->v, old = gp__view_of(gp__layer_of(&g->from->server), k);
+	ptrdiff_t M = t->p->M, Mg = t->p->M_gamma, D = t->p->D, H = t->p->nhyp;
+	odvgp_real node[GP__MAX_NODES], jitter, before, *L = v.L, *B = g->B;
+	double bound = 0;
+	t->job->X2 = NULL;
+	gp__predict_points(t, v.gamma, Mg, v.gamma_centre);
+	GP__FOR(j, Mg) gp__point_at(t, j, g->Z + (M + j) * D);
+	gp__predict_points(t, v.beta, M, v.beta_centre);
+	GP__FOR(j, M) gp__point_at(t, j, g->Z + j * D);
+	GP__FOR(q, t->P) bound += gp__adapt_gamma(g, q, gp__online_at(&g->w, g->from->c, q));
+	before = gp__adapt_diagonal(g);
+	jitter = L[0] * L[0] - gp__kernel_diag(t->kernel, v.hyp, g->Z, node);
+	jitter = GP__MAX(jitter, GP__EPS * L[0] * L[0]);
+	GP__FOR(i, H) v.hyp[i] = (odvgp_real)exp((double)g->theta[k * H + i]);
+	jitter *= gp__adapt_diagonal(g) / before;
+	gp__points_place(t->kernel, v.hyp, g->Z, M, v.beta_centre, v.beta, gp__points_ld(M));
+	gp__points_place(t->kernel, v.hyp, g->Z + M * D, Mg, v.gamma_centre, v.gamma, gp__points_ld(Mg));
+	gp__predict_points(t, v.beta, M, v.beta_centre);
+	GP__FOR(j, M) {
+		gp__predict_point(t, g->Z + j * D, 0);
+		for (ptrdiff_t i = 0; i < M; i += GP__CHUNK)
+			gp__copy(L + j * M + i, gp__predict_chunk(t, i), GP__MIN(M - i, GP__CHUNK));
+		L[j * (M + 1)] = gp__kernel_diag(t->kernel, v.hyp, g->Z + j * D, node) + jitter;
+	}
+	if (odvgp_potrf(blas, M, L, M, NULL)) return -HUGE_VAL;
+	GP__FOR(j, M) gp__zero(L + j * (M + 1) + 1, M - 1 - j);
+	gp__copy(B, L, M * M);
+	odvgp_trsm(blas, 0, 0, M, M, old.L, M, B, M);
+	GP__FOR(q, t->P) {
+		odvgp_real *G = gp__online_G(t, q), *c = gp__online_at(&g->w, g->to.c, q),
+				   *z = gp__online_at(&g->w, g->from->z, q), *alpha = v.alpha + q * M;
+		bound -= 0.5 * (double)t->blas.isa->dot(M, z, z);
+		GP__FOR(j, M) {
+			bound += log((double)G[j * (M + 1)]);
+			g->w.x[j] = t->blas.isa->dot(j + 1, G + j * M, z);
+			gp__copy(t->X, g->Z + j * D, D);
+			c[j] = gp__online_gamma(t, q);
+		}
+		gp__online_product(t, B, g->w.x, gp__online_at(&g->w, g->to.z, q));
+		odvgp_gemm(blas, 1, 0, M, M, M, 1, B, M, G, M, 0, g->T, M);
+		odvgp_gemm(blas, 1, 0, M, M, M, -1, B, M, B, M, 0, G, M);
+		odvgp_gemm(blas, 0, 1, M, M, M, 1, g->T, M, g->T, M, 1, G, M);
+		gp__solve_vector(t->blas.isa, M, L, M, c);
+		bound -= gp__adapt_gamma(g, q, c);
+		GP__FOR(j, M) {
+			G[j * (M + 1)] += 1;
+			alpha[j] = -c[j];
+		}
+		gp__solve_transposed(t->blas.isa, M, L, alpha);
+	}
+	return bound;
+}
+
+/*	The bound at theta; the copy then has its q. Its q is Gaussian with the precision G G^T + sum w A
+	A^T, which stands in G until it is factored, and the bound
+		log|G_old| - |z_old|^2 / 2 - log|G| + |z|^2 / 2 + sum E[log p(y|f)] at v = 0. */
+static double gp__adapt_bound(gp__adapt *g)
+{
+	gp__online *w = &g->w;
+	const gp__predictor *p = gp__layer_of(&g->from->server);
+	double bound = 0;
+	memcpy(gp__online_block(&g->to), p, gp__predictor_bytes(p));
+	gp__online_begin(w, &g->to, g->rest.base, g->rest.size);
+	gp__prediction *t = w->t;
+	ODVGP_ASSERT(t);
+	ptrdiff_t M = p->M;
+	GP__FOR(k, p->units) bound += gp__adapt_unit(g, k);
+	GP__FOR(i, p->lik_params)
+		t->v.lik_params[i] = (odvgp_real)exp((double)g->theta[p->units * p->nhyp + i]);
+	for (ptrdiff_t i = 0; i < g->n && bound - bound == 0; i++) {
+		if (!gp__online_derivatives(
+					w, &g->row, g->X + i * p->D, g->Y + i * gp__y_columns(&g->row)))
+			return -HUGE_VAL;
+		bound += w->expected;
+		GP__FOR(k, p->units) {
+			gp__online_unit(t, k);
+			GP__FOR(q, t->P) {
+				odvgp_real weight = -2 * w->dvar[t->first + q], *G = gp__online_G(t, q);
+				bound -= 0.5 * (double)(weight * t->square[0]);
+				GP__FOR(j, M) t->blas.isa->axpy(j + 1, weight * t->A[j], t->A, G + j * M);
+				t->blas.isa->axpy(M, w->dmean[t->first + q], t->A, gp__online_at(w, g->to.z, q));
+			}
+		}
+	}
+	for (ptrdiff_t k = 0; k < p->units && bound - bound == 0; k++) {
+		gp__predict_unit(t, k);
+		GP__FOR(q, t->P) {
+			odvgp_real *G = gp__online_G(t, q), *z = gp__online_at(w, g->to.z, q);
+			if (odvgp_potrf(&g->blas, M, G, M, NULL)) return -HUGE_VAL;
+			gp__solve_vector(t->blas.isa, M, G, M, z);
+			bound += 0.5 * (double)t->blas.isa->dot(M, z, z);
+			GP__FOR(j, M) {
+				bound -= log((double)G[j * (M + 1)]);
+				gp__zero(G + j * (M + 1) + 1, M - 1 - j);
+			}
+			gp__online_solve(w, q);
+		}
+	}
+	return bound;
+}
+
+/*	step <- the gradient over minus the curvature, at most 1; one where it is not negative. */
+static void gp__adapt_step(gp__adapt *g, double now, const odvgp_adaptation *a)
+{
+	const odvgp_real h = GP__SQRT(GP__SQRT(GP__EPS));
+	ptrdiff_t fixed = a->keep_noise ? gp__layer_of(&g->from->server)->lik_params : 0;
+	GP__FOR(i, g->count) {
+		g->theta[i] = g->best[i] + h;
+		double up = gp__adapt_bound(g);
+		g->theta[i] = g->best[i] - h;
+		double down = gp__adapt_bound(g), first = (up - down) / (2 * (double)h),
+			   curvature = (2 * now - up - down) / ((double)h * (double)h), most = fabs(first);
+		g->theta[i] = g->best[i];
+		if (a->gradient) a->gradient[i] = (odvgp_real)first;
+		first /= GP__MAX(curvature, most);
+		g->step[i] = i < g->count - fixed && first - first == 0 ? (odvgp_real)first : 0;
+	}
+}
+
+ODVGP_API ptrdiff_t odvgp_online_parameters(const odvgp_online *o)
+{
+	const gp__predictor *p = o ? gp__served(&o->server) : NULL;
+	return p ? (ptrdiff_t)p->units * p->nhyp + p->lik_params : 0;
+}
+
+ODVGP_API size_t odvgp_online_adapt_scratch(const odvgp_online *o, odvgp_info *info)
+{
+	gp__adapt g;
+	gp__arena a = gp__measuring();
+	if (!o || !o->z) return gp__no_size(gp__is_null(info, "online"));
+	size_t bytes = gp__online_bytes(&o->server, o->most, 1, info);
+	if (!bytes) return 0;
+	gp__adapt_layout(&a, o, &g);
+	return a.bad ? gp__too_large(info, "online") : a.used + 64 + bytes;
+}
+
+ODVGP_API odvgp_status odvgp_online_adapt(odvgp_online *o, const odvgp_real *X, const odvgp_real *Y,
+		ptrdiff_t n, odvgp_adaptation *to, void *scratch, size_t scratch_bytes, odvgp_info *info)
+{
+	gp__adapt g;
+	size_t need = odvgp_online_adapt_scratch(o, info);
+	if (!need) return o && o->z ? ODVGP_E_SIZE : ODVGP_E_ARG;
+	odvgp_status status = gp__predict_check(&o->server, X, n, scratch, info);
+	if (status) return status;
+	gp__predictor *p = gp__online_block(o);
+	if (p->patches.height || !(gp__likelihoods[p->likelihood].flags & GP__LIK_GAUSSIAN))
+		return gp__unsupported(
+				info, "online", "images and other likelihoods than the Gaussian keep theirs");
+	if (!to || !scratch || (n && !Y))
+		return gp__is_null(info, !to ? "adaptation" : scratch ? "Y" : "scratch");
+	if (to->steps < 0) return gp__fail(info, ODVGP_E_ARG, "steps", -1, (double)to->steps, "is negative");
+	if (scratch_bytes < need) return gp__scratch_small(info);
+	g.row = gp__served_row(p);
+	g.row.missing = 1;
+	if ((status = gp__targets_check(&g.row, Y, n, 0, info))) return status;
+	gp__arena a = gp__scratch_arena(scratch, scratch_bytes);
+	gp__adapt_layout(&a, o, &g);
+	gp__arena_init(&g.rest, a.base + a.used, a.size - a.used);
+	g.X = X;
+	g.Y = Y;
+	g.n = n;
+	GP__FOR(i, g.count) {
+		const gp__view v = gp__view_of(p, GP__MIN(i / p->nhyp, p->units - 1));
+		ptrdiff_t noise = i - p->units * p->nhyp;
+		g.best[i] = g.theta[i] = (odvgp_real)log((double)(noise < 0 ? v.hyp[i % p->nhyp] : v.lik_params[noise]));
+	}
+	double now = gp__adapt_bound(&g), first = now;
+	if (!(now - now == 0)) return gp__refuse(info, ODVGP_E_NAN, "X", "the bound is not finite");
+	if (!to->steps && to->gradient) gp__adapt_step(&g, now, to);
+	int better = 1;
+	for (ptrdiff_t s = 0; s < to->steps && better; s++) {
+		odvgp_real by = 1;
+		gp__adapt_step(&g, now, to);
+		better = 0;
+		for (int tries = 0; tries < 8 && !better; tries++, by /= 2) {
+			GP__FOR(i, g.count) g.theta[i] = g.best[i] + by * g.step[i];
+			double bound = gp__adapt_bound(&g);
+			better = bound > now && bound < HUGE_VAL;
+			if (better) now = bound;
+		}
+		gp__copy(better ? g.best : g.theta, better ? g.theta : g.best, g.count);
+	}
+	for (ptrdiff_t i = 0; to->values && i < g.count; i++) to->values[i] = (odvgp_real)exp((double)g.best[i]);
+	to->before = first;
+	to->after = now;
+	if (!to->steps) return ODVGP_OK;
+	gp__adapt_bound(&g);
+	size_t bytes = (size_t)(p->P * o->most) * sizeof *o->z;
+	memcpy(p, g.to.server.block, gp__predictor_bytes(p));
+	memcpy(o->z, g.to.z, bytes);
+	memcpy(o->m, g.to.m, bytes);
+	memcpy(o->c, g.to.c, bytes);
+	o->jitter = gp__online_jitter(g.w.t);
+	o->rows += (uint64_t)n;
 	return ODVGP_OK;
 }
 
@@ -25351,6 +25653,10 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 #undef odvgp_online_add
 #undef odvgp_online_drop
 #undef odvgp_online_seal
+#undef odvgp_adaptation
+#undef odvgp_online_parameters
+#undef odvgp_online_adapt_scratch
+#undef odvgp_online_adapt
 #undef odvgp_sample_scratch
 #undef odvgp_sample
 #undef odvgp_save_size
