@@ -1749,21 +1749,14 @@ ODVGP_API odvgp_status odvgp_predict_sigma_points(const odvgp_server *server, co
 		const odvgp_real *S, const odvgp_moments *moments, void *scratch, size_t scratch_bytes,
 		odvgp_info *info);
 
-/*	odvgp_predict_moments with its derivatives in m and S, for planners that chain moments through a
-	rollout. What is NULL is not written.
-		moments						as above
-		mean_m, mean_S				[F,D], [F,D,D] out: of mean
-		cov_m, cov_S				[F,F,D], [F,F,D,D] out: of cov
-		input_cov_m, input_cov_S	[D,F,D], [D,F,D,D] out: of input_cov
-	Derivatives in S are symmetric: a symmetric change dS changes mean[f] by the sum of
-	mean_S[f,i,j] dS[i,j] over all i and j. They exist also where S is singular or 0. Where rounding
-	makes a variance 0, its derivatives are those of the variance without rounding.
-	Returns	as odvgp_predict_moments
-	Cost	exact moments and O((M + Mg)^2 P D^2) more for each pair of terms and of independent
-			outputs; P M^2 + (P + F) D^3 numbers more of scratch */
+/*	The same with derivatives, exact too, for planners that chain moments along a rollout. R = F + F F
+	+ D F rows are the numbers of mean, cov and input_cov, one after the other.
+		by_m, by_S	[R,D], [R,D,D] out or NULL. by_S is symmetric: a change dS adds to number r the
+					sum over i and j of by_S[r,i,j] dS[i,j]. S may be singular, or 0
+	Cost	O((M + Mg)^2 P D^2) more for each pair, with P M^2 and R D^2 numbers more of scratch */
 typedef struct odvgp_moments_gradient {
 	odvgp_moments moments;
-	odvgp_real *mean_m, *mean_S, *cov_m, *cov_S, *input_cov_m, *input_cov_S;
+	odvgp_real *by_m, *by_S;
 } odvgp_moments_gradient;
 ODVGP_API size_t odvgp_predict_moments_gradient_scratch(
 		const odvgp_server *server, odvgp_info *info);
@@ -9977,13 +9970,9 @@ ODVGP_API odvgp_status odvgp_predict_y_gradient(const odvgp_server *s, const odv
 	G of k(Zb,x) and its mean e, E[var] is E[k(x,x)] - tr(Q (G + e e^T)) for >>predictor's
 	var = k - k(x,Zb) Q k(Zb,x); by triangular solves, as the entries of Q are large and cancel.
 
-	Derivatives in m: with p = b - T V b, H = T - T V T and U a = a - T V a those of e^l W are
-
-		d = p W + sum_i U a_i W_i,    dd = p d - H W + sum_i U a_i d_i,
-		ddd = p dd - H d - (H d)^T + sum_i U a_i dd_i,		all times e^l,
-
-	d_i that without a_i. An expectation E under N(m, S) has dE/dS = (d^2 E/dm^2) / 2, and
-	Cov(x,f) = S dE[f]/dm. So the third derivatives of means give those of Cov(x,f) in S.
+	An E under N(m, S) has dE/dS = (d^2 E/dm^2) / 2, and Cov(x,f) = S dE[f]/dm. Derivatives of e^l W
+	in m are those of E[prod a_i.x] with one more form for each: its mean is p = b - T V b, its
+	covariances are a_i - T V a_i, and -(T - T V T) with another one.
 
 	Cost: n^2 D, n = M + Mg, for each pair of terms and units; P M^3 for the traces; derivatives
 	n^2 P D^2 for each pair. */
@@ -10111,32 +10100,28 @@ typedef struct {
 	X(A, P, D) \
 	X(share, F, P) \
 	X(mixed, F, P) \
-	/* derivatives: T + T', b + b', p, U a, H; d, dd of each subset of forms; d | dd | ddd of all */ \
+	/* derivatives in m, d | dd or d | dd | ddd: of one product; T + T', b + b', b', T - T V T, Q */ \
+	X(d, more, third) \
 	X(both, more, D) \
 	X(b_both, more, D) \
-	X(p, more, D) \
-	X(Ua, more *GP__MOST_FORMS, D) \
-	X(H, more *D, D) \
-	X(first, more << GP__MOST_FORMS, D) \
-	X(second, more << GP__MOST_LINEAR, D *D) \
-	X(d, more, to_third) \
-	/* b of the other's points; sums over them; Q; of the processes' and functions' moments */ \
 	X(b_other, more *n, D) \
-	X(sums, more *P, to_second) \
+	X(H, more *D, D) \
 	X(Q, more *P, M *M) \
-	X(dmean, more *P, to_third) \
-	X(dcov, more *P *P, to_second) \
-	X(f_dmean, more *F, to_third) \
-	X(f_dcov, more *F *F, to_second)
+	/* of processes: E[k], E[k k'] and cov, input_cov; one sum over points; of the results */ \
+	X(dmean, more *P, third) \
+	X(dcov, more *P *P, second) \
+	X(dinput, more *P, D *second) \
+	X(sums, more *P, second) \
+	X(dall, more *F, (1 + F + D) * second)
 
 typedef struct {
 	gp__prediction *t;
 	gp__term *term; /* [units,terms] */
 	ptrdiff_t *perm;
 	ptrdiff_t D, F, n, terms, rows;
-	ptrdiff_t to_second, to_third; /* numbers of d | dd and of d | dd | ddd; 0: not asked for */
-	odvgp_real form[GP__MOST_FORMS], form_cov[GP__MOST_FORMS][GP__MOST_FORMS];
-	odvgp_real product[1 << GP__MOST_FORMS]; /* of each subset of forms */
+	ptrdiff_t second, third; /* numbers of d | dd and of d | dd | ddd; 0: not asked for */
+	odvgp_real form[GP__MOST_FORMS + 2], form_cov[GP__MOST_FORMS + 2][GP__MOST_FORMS + 2];
+	odvgp_real product[4 << GP__MOST_FORMS]; /* of each subset of forms */
 #define GP__X(name, rows, cols) odvgp_real *name;
 	GP__UNCERTAIN_ARRAYS(GP__X)
 #undef GP__X
@@ -10169,15 +10154,15 @@ static odvgp_status gp__uncertain_layout(gp__arena *a, const odvgp_server *s, in
 			  terms = exact ? gp__kernel_term(&k, 0, &term) : 0, more = exact > 1;
 	if (more && D > 1 << 15)
 		return gp__fail(info, ODVGP_E_SIZE, "server", -1, (double)D, "has too many inputs");
-	ptrdiff_t to_second = more * (D + D * D), to_third = to_second + more * D * D * D;
+	ptrdiff_t second = more * (D + D * D), third = second + more * D * D * D;
 	gp__uncertain none, *g = *kept = GP__TAKE(a, gp__uncertain, 1);
 	if (!g) g = &none;
 	g->D = D;
 	g->F = F;
 	g->n = n;
 	g->terms = terms;
-	g->to_second = to_second;
-	g->to_third = to_third;
+	g->second = second;
+	g->third = third;
 	g->rows = exact ? GP__MAX(2, GP__MAX(GP__MAX(M, D), GP__MAX(P, F))) : 1;
 	GP__FOR(i, terms) {
 		int linears = 0;
@@ -10236,7 +10221,7 @@ static odvgp_real gp__uncertain_tilt(gp__uncertain *g, const odvgp_real *T, cons
 	odvgp_trsm(blas, 0, 0, D, D, C, D, g->half, D);
 	odvgp_gemm(blas, 1, 0, D, D, D, 1, g->half, D, g->half, D, 0, g->V, D);
 	GP__FOR(d, D) log_det += 2 * log(C[d * (D + 1)]);
-	if (!g->to_second) return log_det;
+	if (!g->second) return log_det;
 	gp__copy(g->both, g->b, D);
 	GP__FOR(i, D * D)
 		g->H[i] = (i / D == i % D ? g->b[i % D] : 0) - g->b[i / D] * g->V[i] * g->b[i % D];
@@ -10269,61 +10254,60 @@ static int gp__uncertain_forms(gp__uncertain *g, const gp__term *t, const odvgp_
 	return count;
 }
 
+/*	Takes form i into g->product: times its mean, or paired with a form before it. */
+static odvgp_real gp__uncertain_extend(gp__uncertain *g, ptrdiff_t i)
+{
+	odvgp_real *E = g->product;
+	GP__FOR(s, (ptrdiff_t)1 << i) {
+		odvgp_real sum = g->form[i] * E[s];
+		GP__FOR(j, i)
+			if (s >> j & 1) sum += g->form_cov[i][j] * E[s - ((ptrdiff_t)1 << j)];
+		E[s + ((ptrdiff_t)1 << i)] = sum;
+	}
+	return E[((ptrdiff_t)2 << i) - 1];
+}
+
 /*	E[prod a_i.x] under N(m + mu, V); of each subset of the forms to g->product. */
 static odvgp_real gp__uncertain_product(gp__uncertain *g, int count)
 {
 	const odvgp__simd *isa = g->t->blas.isa;
 	ptrdiff_t D = g->D;
-	odvgp_real *E = g->product;
-	E[0] = 1;
+	odvgp_real product = g->product[0] = 1;
 	GP__FOR(i, count) {
 		const odvgp_real *a = g->a + i * D;
 		g->form[i] = isa->dot(D, a, g->m) + isa->dot(D, a, g->mu);
 		GP__FOR(d, D) g->Va[i * D + d] = isa->dot(D, g->V + d * D, a);
 		GP__FOR(j, i) g->form_cov[i][j] = isa->dot(D, g->Va + i * D, g->a + j * D);
-		/* form i times the mean, or paired with a form before it */
-		GP__FOR(s, (ptrdiff_t)1 << i) {
-			odvgp_real sum = g->form[i] * E[s];
-			GP__FOR(j, i)
-				if (s >> j & 1) sum += g->form_cov[i][j] * E[s - ((ptrdiff_t)1 << j)];
-			E[s + ((ptrdiff_t)1 << i)] = sum;
-		}
+		product = gp__uncertain_extend(g, i);
 	}
-	return E[((ptrdiff_t)1 << count) - 1];
+	return product;
 }
 
-/*	d | dd, or with order 3 d | dd | ddd, of the last product to g->d. */
-static void gp__uncertain_slopes(
-		gp__uncertain *g, const odvgp_real *b, const odvgp_real *Vb, int forms, int order)
+/*	The last product's derivative by m in the columns at[0] ... at[k]. */
+static odvgp_real gp__uncertain_derivative(gp__uncertain *g, const odvgp_real *b,
+		const odvgp_real *Vb, ptrdiff_t forms, ptrdiff_t k, const ptrdiff_t *at)
 {
-	const odvgp__simd *isa = g->t->blas.isa;
-	ptrdiff_t D = g->D, sets = (ptrdiff_t)1 << forms;
-	odvgp_real *p = g->p, *H = g->H, *Ua = g->Ua, *first = g->first, *second = g->second,
-			   *dd = g->d + D, *ddd = g->d + g->to_second;
-	GP__FOR(c, D) p[c] = b[c] - g->both[c] * Vb[c];
-	GP__FOR(i, forms * D) Ua[i] = g->a[i] - g->both[i % D] * g->Va[i];
-	GP__FOR(s, sets) {
-		GP__FOR(c, D) first[s * D + c] = p[c] * g->product[s];
-		GP__FOR(f, forms)
-			if (s >> f & 1)
-				isa->axpy(D, g->product[s - ((ptrdiff_t)1 << f)], Ua + f * D, first + s * D);
-	}
-	first += (sets - 1) * D; /* of all forms */
-	gp__copy(g->d, first, D);
-	for (ptrdiff_t s = order < 3 ? sets - 1 : 0; s < sets; s++) {
-		const odvgp_real *own = g->first + s * D;
-		odvgp_real *to = s < sets - 1 ? second + s * D * D : dd;
-		GP__FOR(i, D * D) to[i] = p[i / D] * own[i % D] - H[i] * g->product[s];
-		GP__FOR(i, forms * D)
-			if (s >> i / D & 1)
-				isa->axpy(D, Ua[i], own - ((ptrdiff_t)1 << i / D) * D, to + i % D * D);
-	}
-	for (ptrdiff_t c = 0; c < D && order == 3; c++, ddd += D * D) {
-		GP__FOR(i, D * D)
-			ddd[i] = p[c] * dd[i] - H[c * D + i / D] * first[i % D] -
-					 H[c * D + i % D] * first[i / D];
-		GP__FOR(f, forms)
-			isa->axpy(D * D, Ua[f * D + c], second + (sets - 1 - ((ptrdiff_t)1 << f)) * D * D, ddd);
+	ptrdiff_t c = at[k], i = forms + k, D = g->D;
+	odvgp_real T = g->both[c];
+	g->form[i] = b[c] - T * Vb[c];
+	GP__FOR(j, forms) g->form_cov[i][j] = g->a[j * D + c] - T * g->Va[j * D + c];
+	GP__FOR(j, k) g->form_cov[i][forms + j] = -g->H[c * D + at[j]];
+	return gp__uncertain_extend(g, i);
+}
+
+/*	Its d | dd to g->d, with order 3 ddd. */
+static void gp__uncertain_derivatives(
+		gp__uncertain *g, const odvgp_real *b, const odvgp_real *Vb, ptrdiff_t forms, int order)
+{
+	ptrdiff_t D = g->D, at[3];
+	odvgp_real *d = g->d, *dd = d + D, *ddd = d + g->second;
+	for (at[0] = 0; at[0] < D; at[0]++) {
+		d[at[0]] = gp__uncertain_derivative(g, b, Vb, forms, 0, at);
+		for (at[1] = 0; at[1] < D; at[1]++) {
+			*dd++ = gp__uncertain_derivative(g, b, Vb, forms, 1, at);
+			for (at[2] = 0; at[2] < D && order == 3; at[2]++)
+				*ddd++ = gp__uncertain_derivative(g, b, Vb, forms, 2, at);
+		}
 	}
 }
 
@@ -10362,10 +10346,10 @@ static void gp__uncertain_term(gp__uncertain *g, ptrdiff_t u, ptrdiff_t i)
 		GP__FOR(d, D) tilt -= g->b[d] * (z[d] - g->m[d]) / 2;
 		value = g->value[own * n + j] = term->scale * exp(tilt);
 		g->e[u * n + j] += value * W;
-		if (g->to_third) {
-			gp__uncertain_slopes(g, g->b, g->mu, forms, 3);
+		if (g->third) {
+			gp__uncertain_derivatives(g, g->b, g->mu, forms, 3);
 			GP__FROM(q, t->first, t->first + t->P)
-				isa->axpy(g->to_third, g->w[q * n + j] * value, g->d, g->dmean + q * g->to_third);
+				isa->axpy(g->third, g->w[q * n + j] * value, g->d, g->dmean + q * g->third);
 		}
 		GP__FOR(d, D) g->mu[d] *= W;
 		GP__FOR(f, forms)
@@ -10381,7 +10365,7 @@ static void gp__uncertain_pair(gp__uncertain *g, ptrdiff_t u, ptrdiff_t v, ptrdi
 {
 	const odvgp__simd *isa = g->t->blas.isa;
 	ptrdiff_t D = g->D, n = g->n, P = g->t->P, M = g->t->p->M, all = g->t->p->P,
-			  more = g->to_second;
+			  more = g->second;
 	const gp__term *one = g->term + r, *other = g->term + s;
 	const odvgp_real *Zu = g->Z + u * n * D, *Zv = g->Z + v * n * D;
 	odvgp_real logs =
@@ -10410,7 +10394,7 @@ static void gp__uncertain_pair(gp__uncertain *g, ptrdiff_t u, ptrdiff_t v, ptrdi
 			if (!more) continue;
 			value *= 1 + h;
 			GP__FOR(d, D) g->b_both[d] = g->b[d] + g->b_other[i * D + d];
-			gp__uncertain_slopes(g, g->b_both, g->mu, forms, 2);
+			gp__uncertain_derivatives(g, g->b_both, g->mu, forms, 2);
 			GP__FOR(q, P) {
 				ptrdiff_t p = v * P + q;
 				isa->axpy(more, value * g->w[p * n + i], g->d, g->sums + q * more);
@@ -10437,40 +10421,28 @@ static void gp__uncertain_pair(gp__uncertain *g, ptrdiff_t u, ptrdiff_t v, ptrdi
 
 /* --- a unit --- */
 
-/*	E[k(x,x)], its d | dd to g->d; linear's part is sum_d v_d x_d^2. */
+/*	E[k(x,x)], and its d | dd to dcov of the unit's processes: linear's part is sum_d v_d x_d^2. */
 static odvgp_real gp__uncertain_prior(gp__uncertain *g, ptrdiff_t u)
 {
-	ptrdiff_t D = g->D;
-	odvgp_real all = 0, square[GP__MOST_LINEAR], *d1 = g->d, *d2 = g->d + D;
+	ptrdiff_t D = g->D, P = g->t->P;
+	odvgp_real all = 0;
 	gp__uncertain_tilt(g, NULL, NULL); /* V is S */
-	gp__zero(g->d, g->to_second);
-	GP__FOR(d, D) g->x[d] = 1;
+	gp__zero(g->mu, D);
 	GP__FOR(i, g->terms) {
 		const gp__term *t = g->term + u * g->terms + i;
-		odvgp_real sum = 1;
-		gp__uncertain_forms(g, t, g->x, 0);
-		GP__FOR(f, t->forms) {
-			square[f] = 0;
-			GP__FOR(d, D) square[f] += g->a[f * D + d] * (g->m[d] * g->m[d] + g->V[d * (D + 1)]);
-			sum *= square[f];
+		GP__FOR(k, t->forms == 2 ? D * D : t->forms ? D : 1) {
+			odvgp_real v = t->scale;
+			GP__FOR(d, D) g->x[d] = 1;
+			gp__uncertain_forms(g, t, g->x, 0);
+			GP__FOR(f, t->forms) v *= g->a[f * D + (f ? k / D : k % D)];
+			gp__zero(g->a, 2 * t->forms * D);
+			GP__FOR(f, 2 * t->forms) g->a[f * D + (f > 1 ? k / D : k % D)] = 1;
+			all += v * gp__uncertain_product(g, 2 * t->forms);
+			if (!g->second) continue;
+			gp__uncertain_derivatives(g, g->mu, g->mu, 2 * t->forms, 2);
+			GP__FROM(p, u * P, u * P + P)
+				g->t->blas.isa->axpy(g->second, v, g->d, g->dcov + p * (g->t->p->P + 1) * g->second);
 		}
-		for (ptrdiff_t d = 0; g->to_second && d < t->forms * D; d++) {
-			odvgp_real by = 2 * t->scale * g->a[d] * (t->forms == 2 ? square[1 - d / D] : 1);
-			d1[d % D] += by * g->m[d % D];
-			d2[d % D * (D + 1)] += by;
-		}
-		for (ptrdiff_t d = 0; t->forms == 2 && d < D * D; d++) {
-			ptrdiff_t c = d / D, e = d % D;
-			odvgp_real S = g->V[d], mm = g->m[c] * g->m[e], by = g->a[c] * g->a[D + e];
-			sum += by * 2 * S * (S + 2 * mm);
-			if (!g->to_second) continue;
-			by *= 4 * t->scale;
-			d1[c] += by * S * g->m[e];
-			d1[e] += by * S * g->m[c];
-			d2[d] += by * (S + mm);
-			d2[e * D + c] += by * (S + mm);
-		}
-		all += t->scale * sum;
 	}
 	return all;
 }
@@ -10502,8 +10474,6 @@ static void gp__uncertain_var(gp__uncertain *g, ptrdiff_t u)
 		}
 		GP__FOR(i, M) sum += t->A[i * (M + 1)];
 		*cov = GP__MAX(0, *cov) + (dense ? rest + GP__MAX(0, sum) : GP__MAX(0, rest - sum));
-		t->blas.isa->axpy(g->to_second, 1, g->d,
-				g->dcov + (t->first + q) * (t->p->P + 1) * g->to_second);
 	}
 }
 
@@ -10524,77 +10494,50 @@ static void gp__uncertain_precision(gp__uncertain *g)
 	}
 }
 
-/*	From the processes' derivatives of E[k] and E[k k'], with the means of k in g->mixed, to those of
-	the functions' moments. */
-static void gp__uncertain_derivatives(gp__uncertain *g)
+/*	dcov and dinput, where A x joins k, and from them dall. In g->mixed are the means of k. */
+static void gp__uncertain_join(gp__uncertain *g)
 {
 	const odvgp__simd *isa = g->t->blas.isa;
-	ptrdiff_t P = g->t->p->P, D = g->D, F = g->F, two = g->to_second, three = g->to_third;
-	gp__zero(g->f_dmean, F * three);
-	gp__zero(g->f_dcov, F * F * two);
+	const odvgp_real *share = g->share, *A = g->A;
+	ptrdiff_t P = g->t->p->P, D = g->D, F = g->F, two = g->second, three = g->third;
 	GP__FOR(i, P * P) {
 		isa->axpy(two, -g->mixed[i % P], g->dmean + i / P * three, g->dcov + i * two);
 		isa->axpy(two, -g->mixed[i / P], g->dmean + i % P * three, g->dcov + i * two);
 	}
-	GP__FOR(p, P) isa->axpy(D, 1, g->A + p * D, g->dmean + p * three);
-	/* Cov(A x, f) of two processes, in both orders */
 	gp__uncertain_tilt(g, NULL, NULL);
-	GP__FOR(i, 2 * P * P) {
-		ptrdiff_t p = i / 2 / P, q = i / 2 % P;
-		const odvgp_real *A = g->A + p * D, *other = g->A + q * D, *d = g->dmean + q * three;
-		odvgp_real *to = g->dcov + (i % 2 ? q * P + p : p * P + q) * two;
+	GP__FOR(p, P) isa->axpy(D, 1, A + p * D, g->dmean + p * three);
+	gp__zero(g->dinput, P * D * two);
+	GP__FOR(i, P * D) {
+		const odvgp_real *d = g->dmean + i / D * three;
+		odvgp_real *to = g->dinput + i * two;
 		GP__FOR(e, D) {
-			odvgp_real SA = isa->dot(D, g->V + e * D, A);
-			isa->axpy(D, SA, d + D + e * D, to);
-			isa->axpy(D * D, SA, d + two + e * D * D, to + D);
+			odvgp_real S = g->V[i % D * D + e];
+			isa->axpy(D, S, d + D + e * D, to);
+			isa->axpy(D * D, S, d + two + e * D * D, to + D);
+			to[D + i % D * D + e] += d[e];
+			to[D + e * D + i % D] += d[e];
 		}
-		GP__FOR(k, D * D)
-			to[D + k] += A[k / D] * (d[k % D] - other[k % D] / 2) +
-						 A[k % D] * (d[k / D] - other[k / D] / 2);
 	}
-	GP__FOR(i, F * P)
-		isa->axpy(three, g->share[i], g->dmean + i % P * three, g->f_dmean + i / P * three);
-	GP__FOR(i, F * P * F * P) {
-		ptrdiff_t a = i / (F * P), b = i % (F * P);
-		odvgp_real by = g->share[a] * g->share[b];
-		if (by != 0)
-			isa->axpy(two, by, g->dcov + (a % P * P + b % P) * two,
-					g->f_dcov + (a / P * F + b / P) * two);
+	/* Cov(A x + k, A x + k) = ... + A Cov(x,f) + Cov(f,x) A^T - A S A^T */
+	GP__FOR(i, P * P) {
+		const odvgp_real *one = A + i / P * D, *other = A + i % P * D;
+		odvgp_real *to = g->dcov + i * two;
+		GP__FOR(d, D) {
+			isa->axpy(two, one[d], g->dinput + (i % P * D + d) * two, to);
+			isa->axpy(two, other[d], g->dinput + (i / P * D + d) * two, to);
+			GP__FOR(e, D) to[D + d * D + e] -= one[d] * other[e] + one[e] * other[d];
+		}
 	}
-}
-
-/*	to [count,D] and to_S [count,D,D], from d | dd in training units. */
-static void gp__uncertain_write(const gp__uncertain *g, ptrdiff_t count, const odvgp_real *d,
-		ptrdiff_t step, odvgp_real *to, odvgp_real *to_S)
-{
-	const odvgp_real *scale = g->t->v.x_scale;
-	ptrdiff_t D = g->D;
-	for (ptrdiff_t i = 0; to && i < count * D; i++) to[i] = d[i / D * step + i % D] / scale[i % D];
-	for (ptrdiff_t i = 0; to_S && i < count * D * D; i++)
-		to_S[i] = d[i / (D * D) * step + D + i % (D * D)] / 2 / scale[i / D % D] / scale[i % D];
-}
-
-/*	V is S in training units. */
-static void gp__uncertain_gradient(gp__uncertain *g, const odvgp_moments_gradient *to)
-{
-	const odvgp__simd *isa = g->t->blas.isa;
-	const odvgp_real *scale = g->t->v.x_scale;
-	ptrdiff_t D = g->D, F = g->F, two = g->to_second;
-	gp__uncertain_write(g, F, g->f_dmean, g->to_third, to->mean_m, to->mean_S);
-	gp__uncertain_write(g, F * F, g->f_dcov, two, to->cov_m, to->cov_S);
-	GP__FOR(i, D * F) {
-		const odvgp_real *d = g->f_dmean + i % F * g->to_third, *S = g->V + i / F * D;
-		gp__zero(g->d, two);
-		GP__FOR(e, D) {
-			isa->axpy(D, S[e] * scale[i / F], d + D + e * D, g->d);
-			isa->axpy(D * D, S[e] * scale[i / F], d + two + e * D * D, g->d + D);
-		}
-		GP__FOR(c, D) {
-			g->d[D + i / F * D + c] += d[c] * scale[i / F];
-			g->d[D + c * D + i / F] += d[c] * scale[i / F];
-		}
-		gp__uncertain_write(g, 1, g->d, two, to->input_cov_m ? to->input_cov_m + i * D : NULL,
-				to->input_cov_S ? to->input_cov_S + i * D * D : NULL);
+	gp__zero(g->dall, F * (1 + F + D) * two);
+	GP__FOR(i, F * P) {
+		ptrdiff_t f = i / P, p = i % P;
+		isa->axpy(two, share[i], g->dmean + p * three, g->dall + f * two);
+		GP__FOR(d, D)
+			isa->axpy(two, share[i] * g->t->v.x_scale[d], g->dinput + (p * D + d) * two,
+					g->dall + (F + F * F + d * F + f) * two);
+		GP__FOR(j, F * P)
+			isa->axpy(two, share[i] * share[j], g->dcov + (p * P + j % P) * two,
+					g->dall + (F + f * F + j / P) * two);
 	}
 }
 
@@ -10640,8 +10583,8 @@ static void gp__uncertain_exact(gp__uncertain *g, const odvgp_real *m)
 	GP__FOR(i, D * D) g->root[i] /= scale[i / D];
 	gp__zero(g->p_cov, P * P);
 	gp__zero(g->p_input, P * D);
-	gp__zero(g->dmean, P * g->to_third);
-	gp__zero(g->dcov, P * P * g->to_second);
+	gp__zero(g->dmean, P * g->third);
+	gp__zero(g->dcov, P * P * g->second);
 	GP__FOR(u, U) gp__uncertain_means(g, u);
 	/* Cov(A x) and what it shares with the rest, whose Cov(x,f) p_input is */
 	gp__uncertain_tilt(g, NULL, NULL);
@@ -10652,7 +10595,7 @@ static void gp__uncertain_exact(gp__uncertain *g, const odvgp_real *m)
 	GP__FOR(u, U) {
 		gp__zero(g->G, M * M);
 		gp__predict_unit(t, u);
-		if (g->to_second) gp__uncertain_precision(g);
+		if (g->second) gp__uncertain_precision(g);
 		GP__FROM(v, u, U)
 			GP__FOR(i, terms * terms)
 				gp__uncertain_pair(g, u, v, u * terms + i / terms, v * terms + i % terms);
@@ -10665,7 +10608,7 @@ static void gp__uncertain_exact(gp__uncertain *g, const odvgp_real *m)
 					   (t->p->mixed ? t->v.mixing[f * P + p] : (odvgp_real)(f == p));
 		g->mean[f] = gp__predict_unscale(t, f, 0) + blas->isa->dot(P, share, g->p_mean);
 	}
-	if (g->to_second) gp__uncertain_derivatives(g);
+	if (g->second) gp__uncertain_join(g);
 	odvgp_gemm(blas, 0, 0, F, P, P, 1, g->share, P, g->p_cov, P, 0, g->mixed, P);
 	odvgp_gemm(blas, 0, 1, F, F, P, 1, g->mixed, P, g->share, P, 0, g->cov, F);
 	GP__FOR(f, F) {
@@ -10736,13 +10679,15 @@ static odvgp_status gp__uncertain_run(const odvgp_server *s, const gp__uncertain
 	if (to->input_cov) gp__copy(to->input_cov, g->input_cov, D * F);
 	int finite =
 			gp__finite(g->mean, F) && gp__finite(g->cov, F * F) && gp__finite(g->input_cov, D * F);
-#ifndef ODVGP_FLOAT
-	if (c->gradient) {
-		finite = finite && gp__finite(g->f_dmean, F * g->to_third) &&
-				 gp__finite(g->f_dcov, F * F * g->to_second);
-		gp__uncertain_gradient(g, c->gradient);
+	if (!c->gradient) return gp__predict_result(finite ? -1 : 0, info);
+	const odvgp_real *scale = g->t->v.x_scale, *d = g->dall;
+	odvgp_real *by_m = c->gradient->by_m, *by_S = c->gradient->by_S;
+	finite &= gp__finite(d, F * (1 + F + D) * g->second);
+	for (ptrdiff_t r = F * (1 + F + D); r > 0; r--, d += g->second) {
+		for (ptrdiff_t i = 0; i < D && by_m; i++) *by_m++ = d[i] / scale[i];
+		for (ptrdiff_t i = 0; i < D * D && by_S; i++)
+			*by_S++ = d[D + i] / 2 / (scale[i / D] * scale[i % D]);
 	}
-#endif
 	return gp__predict_result(finite ? -1 : 0, info);
 }
 
