@@ -1890,27 +1890,25 @@ ODVGP_API odvgp_status odvgp_online_add(odvgp_online *online, const odvgp_real *
 ODVGP_API odvgp_status odvgp_online_drop(odvgp_online *online, ptrdiff_t k, double *loss,
 		void *scratch, size_t scratch_bytes, odvgp_info *info);
 
-/*	Learn rows, and move kernel hyperparameters and noise to where the rows and the old posterior
-	agree better: up the streaming bound [STREAM], in nats for targets in training units,
+/*	Learn rows and move the kernel's hyperparameters and the noise up their streaming bound [STREAM]
 		E_q[log p(y|f)] - KL(q(u) || p(u)) + E_q[log q_old(u) - log p_old(u)]
-	at the best q, p_old with the old hyperparameters. From q = p_old it is the elbo of the rows, with
-	what batches before have given that of all rows, if hyperparameters stay.
-		X, Y		[n,D], [n, columns of training], a batch such as the last 50 rows
-		adaptation	steps of diagonal Newton ascent with derivatives from central differences, each
-					halved until the bound rises: it never falls. steps 0: only the bound and its
-					gradient, nothing is learned
+	at its best q, in nats for targets in training units; old is before these rows. If nothing is
+	forgotten or moved, batches' bounds add up to the elbo of odvgp_fit_q; ORTH's KL of a stays out.
+		X, Y		[n,D], [n, columns of training], such as the last 50 rows
+		steps		of Newton's method for each parameter, with central differences, halved until the
+					bound rises: it never falls. 0: only compute bound and gradient, learn nothing
+		gradient	out or NULL: by logarithms of the odvgp_online_parameters numbers before the last
+					step: of each base kernel (of each independent output's) lengthscales, variances,
+					shape parameter; then noise variances
+		values		out or NULL: these numbers at the end
 		scratch		odvgp_online_adapt_scratch bytes
-	odvgp_online_parameters returns their number: the values of the base kernels (of each process, if
-	they are independent) in the order of the expression, lengthscales before variances, then noises.
-	Returns	E_UNSUPPORTED: images, or the likelihood is not the Gaussian | E_NAN: the bound is not
-			finite; nothing has changed
-	Cost	a step takes the bound 2 parameters + 1 to 8 times, each O(U M^3 + P M^3 + n P M^2) */
+	Returns	E_UNSUPPORTED: images, other likelihoods than the Gaussian | E_NAN (also: no finite bound)
+	Cost	2 parameters + 8 bounds a step at most, each O(P (M^3 + n M^2)) */
 typedef struct odvgp_adaptation {
 	ptrdiff_t steps;
-	int keep_noise;				/* 1: noise variances stay */
-	odvgp_real *gradient;		/* [parameters] out or NULL: in their logarithms, before the last step */
-	odvgp_real *values;			/* [parameters] out or NULL: their values in the end */
-	double before, after;		/* out: the bound */
+	int keep_noise; /* 1: noise variances stay */
+	odvgp_real *gradient, *values;
+	double before, after; /* out: the bound */
 } odvgp_adaptation;
 ODVGP_API ptrdiff_t odvgp_online_parameters(const odvgp_online *online);
 ODVGP_API size_t odvgp_online_adapt_scratch(const odvgp_online *online, odvgp_info *info);
@@ -12384,24 +12382,33 @@ ODVGP_API odvgp_status odvgp_online_drop(odvgp_online *o, ptrdiff_t k, double *l
 
 /* --- odvgp_online_update --- */
 
+/*	Checks rows to learn; sets *row. */
+static odvgp_status gp__online_rows(const odvgp_online *o, const odvgp_real *X, const odvgp_real *Y,
+		ptrdiff_t n, const void *scratch, gp__y_row *row, odvgp_info *info)
+{
+	if (!o || !o->z) return gp__is_null(info, "online");
+	odvgp_status status = gp__predict_check(&o->server, X, n, scratch, info);
+	if (status || n == 0) return status;
+	if (!Y) return gp__is_null(info, "Y");
+	*row = gp__served_row(gp__online_block(o));
+	row->missing = 1;
+	return gp__targets_check(row, Y, n, 0, info);
+}
+
 ODVGP_API odvgp_status odvgp_online_update(odvgp_online *o, const odvgp_real *X,
 		const odvgp_real *Y, ptrdiff_t n, odvgp_real lambda, void *scratch, size_t scratch_bytes,
 		odvgp_info *info)
 {
 	gp__online w;
+	gp__y_row row;
 	odvgp_real k;
-	if (!o || !o->z) return gp__is_null(info, "online");
-	odvgp_status status = gp__predict_check(&o->server, X, n, scratch, info);
+	odvgp_status status = gp__online_rows(o, X, Y, n, scratch, &row, info);
 	if (!status && !(lambda > 0 && lambda <= 1))
 		status = gp__fail(info, ODVGP_E_ARG, "lambda", -1, (double)lambda, "must be in (0, 1]");
 	if (!status && o->novelty > 0) status = gp__online_fixed(o, info);
 	if (status || n == 0) return status;
-	if (!Y) return gp__is_null(info, "Y");
 	if (o->novelty > 0 && scratch_bytes < gp__online_bytes(&o->server, o->most, 1, info))
 		return gp__scratch_small(info);
-	gp__y_row row = gp__served_row(gp__online_block(o));
-	row.missing = 1;
-	if ((status = gp__targets_check(&row, Y, n, 0, info))) return status;
 	gp__online_begin(&w, o, scratch, scratch_bytes);
 	if (!w.t) return gp__scratch_small(info);
 	GP__FOR(i, n) {
@@ -12433,7 +12440,7 @@ typedef struct {
 	ptrdiff_t n, count;
 	gp__y_row row;
 	odvgp_blas blas;
-	odvgp_real *Z, *B, *T;           /* inducing inputs; [M,M] L_old^-1 L and B^T G */
+	odvgp_real *Z, *B, *T;           /* inducing inputs; L_old^-1 L, B^T G */
 	odvgp_real *theta, *best, *step; /* [count] logarithms */
 	gp__arena rest;
 } gp__adapt;
@@ -12455,91 +12462,75 @@ static void gp__adapt_layout(gp__arena *a, const odvgp_online *o, gp__adapt *g)
 	gp__blas_layout(a, o->server.isa, NULL, M, &g->blas);
 }
 
-/*	The sum of k(x,x) at the unit's points. */
-static odvgp_real gp__adapt_diagonal(const gp__adapt *g)
+/*	x <- L of x [M,M], zeros above. Returns log|L|, NaN if there is none. */
+static double gp__adapt_factor(const gp__adapt *g, odvgp_real *x)
 {
-	const gp__prediction *t = g->w.t;
-	odvgp_real node[GP__MAX_NODES], sum = 0;
-	GP__FOR(j, t->p->M) sum += gp__kernel_diag(t->kernel, t->v.hyp, g->Z + j * t->p->D, node);
+	ptrdiff_t M = g->w.t->p->M;
+	double sum = odvgp_potrf(&g->blas, M, x, M, NULL) ? NAN : 0;
+	GP__FOR(j, M) {
+		sum += log((double)x[j * (M + 1)]);
+		gp__zero(x + j * (M + 1) + 1, M - 1 - j);
+	}
 	return sum;
 }
 
-/*	a^T C a / 2 of process q. */
-static double gp__adapt_gamma(gp__adapt *g, ptrdiff_t q, const odvgp_real *c)
-{
-	gp__prediction *t = g->w.t;
-	ptrdiff_t M = t->p->M, Mg = t->p->M_gamma, D = t->p->D;
-	double sum = Mg ? -(double)t->blas.isa->dot(M, c, c) : 0;
-	GP__FOR(j, Mg) {
-		gp__copy(t->X, g->Z + (M + j) * D, D);
-		sum += (double)(gp__online_gamma(t, q) * t->v.a_gamma[q * Mg + j]);
-	}
-	return sum / 2;
-}
-
-/*	Unit k gets its hyperparameters, with them L, c, alpha for m = 0; jitter grows as k does. Then
-	G <- I + B^T (G G^T - I) B, z <- B^T G z. Returns the terms without them, or -infinity. */
+/*	Unit k gets its hyperparameters, points, L, c and alpha, for m = 0; the jitter stays. With
+	v_old = B v, B = L_old^-1 L, then G <- I + B^T (G G^T - I) B, not factored, and z <- B^T G z.
+	Returns log|G| - |z|^2 / 2 of the old ones, NaN if there is no L. */
 static double gp__adapt_unit(gp__adapt *g, ptrdiff_t k)
 {
 	gp__prediction *t = g->w.t;
 	gp__predict_unit(t, k);
-	const odvgp_blas *blas = &g->blas;
+	const odvgp__simd *isa = t->blas.isa;
 	const gp__view v = t->v, old = gp__view_of(gp__layer_of(&g->from->server), k);
 	ptrdiff_t M = t->p->M, Mg = t->p->M_gamma, D = t->p->D, H = t->p->nhyp;
-	odvgp_real node[GP__MAX_NODES], jitter, before, *L = v.L, *B = g->B;
+	odvgp_real node[GP__MAX_NODES], jitter, *L = v.L, *B = g->B, *x = g->w.x;
 	double bound = 0;
 	t->job->X2 = NULL;
 	gp__predict_points(t, v.gamma, Mg, v.gamma_centre);
 	GP__FOR(j, Mg) gp__point_at(t, j, g->Z + (M + j) * D);
 	gp__predict_points(t, v.beta, M, v.beta_centre);
 	GP__FOR(j, M) gp__point_at(t, j, g->Z + j * D);
-	GP__FOR(q, t->P) bound += gp__adapt_gamma(g, q, gp__online_at(&g->w, g->from->c, q));
-	before = gp__adapt_diagonal(g);
 	jitter = L[0] * L[0] - gp__kernel_diag(t->kernel, v.hyp, g->Z, node);
 	jitter = GP__MAX(jitter, GP__EPS * L[0] * L[0]);
 	GP__FOR(i, H) v.hyp[i] = (odvgp_real)exp((double)g->theta[k * H + i]);
-	jitter *= gp__adapt_diagonal(g) / before;
-	gp__points_place(t->kernel, v.hyp, g->Z, M, v.beta_centre, v.beta, gp__points_ld(M));
-	gp__points_place(t->kernel, v.hyp, g->Z + M * D, Mg, v.gamma_centre, v.gamma, gp__points_ld(Mg));
-	gp__predict_points(t, v.beta, M, v.beta_centre);
+	gp__points_place(t->kernel, v.hyp, g->Z, M, v.beta_centre, v.beta, t->job->ld);
+	gp__points_place(
+			t->kernel, v.hyp, g->Z + M * D, Mg, v.gamma_centre, v.gamma, gp__points_ld(Mg));
 	GP__FOR(j, M) {
 		gp__predict_point(t, g->Z + j * D, 0);
 		for (ptrdiff_t i = 0; i < M; i += GP__CHUNK)
 			gp__copy(L + j * M + i, gp__predict_chunk(t, i), GP__MIN(M - i, GP__CHUNK));
-		L[j * (M + 1)] = gp__kernel_diag(t->kernel, v.hyp, g->Z + j * D, node) + jitter;
+		L[j * (M + 1)] = jitter + gp__kernel_diag(t->kernel, v.hyp, g->Z + j * D, node);
 	}
-	if (odvgp_potrf(blas, M, L, M, NULL)) return -HUGE_VAL;
-	GP__FOR(j, M) gp__zero(L + j * (M + 1) + 1, M - 1 - j);
+	bound = 0 * gp__adapt_factor(g, L);
 	gp__copy(B, L, M * M);
-	odvgp_trsm(blas, 0, 0, M, M, old.L, M, B, M);
+	odvgp_trsm(&g->blas, 0, 0, M, M, old.L, M, B, M);
 	GP__FOR(q, t->P) {
 		odvgp_real *G = gp__online_G(t, q), *c = gp__online_at(&g->w, g->to.c, q),
-				   *z = gp__online_at(&g->w, g->from->z, q), *alpha = v.alpha + q * M;
-		bound -= 0.5 * (double)t->blas.isa->dot(M, z, z);
+				   *z = gp__online_at(&g->w, g->from->z, q);
+		bound -= 0.5 * (double)isa->dot(M, z, z);
 		GP__FOR(j, M) {
 			bound += log((double)G[j * (M + 1)]);
-			g->w.x[j] = t->blas.isa->dot(j + 1, G + j * M, z);
+			x[j] = isa->dot(j + 1, G + j * M, z);
 			gp__copy(t->X, g->Z + j * D, D);
 			c[j] = gp__online_gamma(t, q);
 		}
-		gp__online_product(t, B, g->w.x, gp__online_at(&g->w, g->to.z, q));
-		odvgp_gemm(blas, 1, 0, M, M, M, 1, B, M, G, M, 0, g->T, M);
-		odvgp_gemm(blas, 1, 0, M, M, M, -1, B, M, B, M, 0, G, M);
-		odvgp_gemm(blas, 0, 1, M, M, M, 1, g->T, M, g->T, M, 1, G, M);
-		gp__solve_vector(t->blas.isa, M, L, M, c);
-		bound -= gp__adapt_gamma(g, q, c);
-		GP__FOR(j, M) {
-			G[j * (M + 1)] += 1;
-			alpha[j] = -c[j];
-		}
-		gp__solve_transposed(t->blas.isa, M, L, alpha);
+		gp__solve_vector(isa, M, L, M, c);
+		z = gp__online_at(&g->w, g->to.z, q);
+		gp__zero(z, M);
+		gp__online_solve(&g->w, q);
+		gp__online_product(t, B, x, z);
+		odvgp_gemm(&g->blas, 1, 0, M, M, M, 1, B, M, G, M, 0, g->T, M);
+		odvgp_gemm(&g->blas, 1, 0, M, M, M, -1, B, M, B, M, 0, G, M);
+		odvgp_gemm(&g->blas, 0, 1, M, M, M, 1, g->T, M, g->T, M, 1, G, M);
+		GP__FOR(j, M) G[j * (M + 1)] += 1;
 	}
 	return bound;
 }
 
-/*	The bound at theta; the copy then has its q. Its q is Gaussian with the precision G G^T + sum w A
-	A^T, which stands in G until it is factored, and the bound
-		log|G_old| - |z_old|^2 / 2 - log|G| + |z|^2 / 2 + sum E[log p(y|f)] at v = 0. */
+/*	The bound at theta, for which the copy gets q, log|G_old| - |z_old|^2 / 2 - log|G| + |z|^2 / 2
+	+ sum E[log p(y|f)] at v = 0; not finite where theta has none. */
 static double gp__adapt_bound(gp__adapt *g)
 {
 	gp__online *w = &g->w;
@@ -12554,10 +12545,8 @@ static double gp__adapt_bound(gp__adapt *g)
 	GP__FOR(i, p->lik_params)
 		t->v.lik_params[i] = (odvgp_real)exp((double)g->theta[p->units * p->nhyp + i]);
 	for (ptrdiff_t i = 0; i < g->n && bound - bound == 0; i++) {
-		if (!gp__online_derivatives(
-					w, &g->row, g->X + i * p->D, g->Y + i * gp__y_columns(&g->row)))
-			return -HUGE_VAL;
-		bound += w->expected;
+		const odvgp_real *y = g->Y + i * gp__y_columns(&g->row);
+		bound += gp__online_derivatives(w, &g->row, g->X + i * p->D, y) ? w->expected : NAN;
 		GP__FOR(k, p->units) {
 			gp__online_unit(t, k);
 			GP__FOR(q, t->P) {
@@ -12572,33 +12561,31 @@ static double gp__adapt_bound(gp__adapt *g)
 		gp__predict_unit(t, k);
 		GP__FOR(q, t->P) {
 			odvgp_real *G = gp__online_G(t, q), *z = gp__online_at(w, g->to.z, q);
-			if (odvgp_potrf(&g->blas, M, G, M, NULL)) return -HUGE_VAL;
+			bound -= gp__adapt_factor(g, G);
 			gp__solve_vector(t->blas.isa, M, G, M, z);
 			bound += 0.5 * (double)t->blas.isa->dot(M, z, z);
-			GP__FOR(j, M) {
-				bound -= log((double)G[j * (M + 1)]);
-				gp__zero(G + j * (M + 1) + 1, M - 1 - j);
-			}
 			gp__online_solve(w, q);
 		}
 	}
 	return bound;
 }
 
-/*	step <- the gradient over minus the curvature, at most 1; one where it is not negative. */
+/*	step <- the gradient over minus the curvature, at most 1; +-1 where there is no maximum. */
 static void gp__adapt_step(gp__adapt *g, double now, const odvgp_adaptation *a)
 {
-	const odvgp_real h = GP__SQRT(GP__SQRT(GP__EPS));
+	const double h = sqrt(sqrt((double)GP__EPS));
 	ptrdiff_t fixed = a->keep_noise ? gp__layer_of(&g->from->server)->lik_params : 0;
 	GP__FOR(i, g->count) {
-		g->theta[i] = g->best[i] + h;
-		double up = gp__adapt_bound(g);
-		g->theta[i] = g->best[i] - h;
-		double down = gp__adapt_bound(g), first = (up - down) / (2 * (double)h),
-			   curvature = (2 * now - up - down) / ((double)h * (double)h), most = fabs(first);
+		double at[2], first, least;
+		for (int side = 0; side < 2; side++) {
+			g->theta[i] = g->best[i] + (odvgp_real)(side ? -h : h);
+			at[side] = gp__adapt_bound(g);
+		}
 		g->theta[i] = g->best[i];
+		first = (at[0] - at[1]) / (2 * h);
+		least = fabs(first);
 		if (a->gradient) a->gradient[i] = (odvgp_real)first;
-		first /= GP__MAX(curvature, most);
+		first /= GP__MAX(least, (2 * now - at[0] - at[1]) / (h * h));
 		g->step[i] = i < g->count - fixed && first - first == 0 ? (odvgp_real)first : 0;
 	}
 }
@@ -12626,19 +12613,13 @@ ODVGP_API odvgp_status odvgp_online_adapt(odvgp_online *o, const odvgp_real *X, 
 	gp__adapt g;
 	size_t need = odvgp_online_adapt_scratch(o, info);
 	if (!need) return o && o->z ? ODVGP_E_SIZE : ODVGP_E_ARG;
-	odvgp_status status = gp__predict_check(&o->server, X, n, scratch, info);
-	if (status) return status;
 	gp__predictor *p = gp__online_block(o);
+	odvgp_status status = gp__online_rows(o, X, Y, n, scratch, &g.row, info);
+	if (status) return status;
+	if (!to || !scratch) return gp__is_null(info, to ? "scratch" : "adaptation");
 	if (p->patches.height || !(gp__likelihoods[p->likelihood].flags & GP__LIK_GAUSSIAN))
-		return gp__unsupported(
-				info, "online", "images and other likelihoods than the Gaussian keep theirs");
-	if (!to || !scratch || (n && !Y))
-		return gp__is_null(info, !to ? "adaptation" : scratch ? "Y" : "scratch");
-	if (to->steps < 0) return gp__fail(info, ODVGP_E_ARG, "steps", -1, (double)to->steps, "is negative");
+		return gp__unsupported(info, "online", "has images, or its likelihood is not the Gaussian");
 	if (scratch_bytes < need) return gp__scratch_small(info);
-	g.row = gp__served_row(p);
-	g.row.missing = 1;
-	if ((status = gp__targets_check(&g.row, Y, n, 0, info))) return status;
 	gp__arena a = gp__scratch_arena(scratch, scratch_bytes);
 	gp__adapt_layout(&a, o, &g);
 	gp__arena_init(&g.rest, a.base + a.used, a.size - a.used);
@@ -12646,15 +12627,15 @@ ODVGP_API odvgp_status odvgp_online_adapt(odvgp_online *o, const odvgp_real *X, 
 	g.Y = Y;
 	g.n = n;
 	GP__FOR(i, g.count) {
-		const gp__view v = gp__view_of(p, GP__MIN(i / p->nhyp, p->units - 1));
 		ptrdiff_t noise = i - p->units * p->nhyp;
-		g.best[i] = g.theta[i] = (odvgp_real)log((double)(noise < 0 ? v.hyp[i % p->nhyp] : v.lik_params[noise]));
+		const gp__view v = gp__view_of(p, noise < 0 ? i / p->nhyp : 0);
+		odvgp_real x = noise < 0 ? v.hyp[i % p->nhyp] : v.lik_params[noise];
+		g.best[i] = g.theta[i] = (odvgp_real)log((double)x);
 	}
 	double now = gp__adapt_bound(&g), first = now;
-	if (!(now - now == 0)) return gp__refuse(info, ODVGP_E_NAN, "X", "the bound is not finite");
-	if (!to->steps && to->gradient) gp__adapt_step(&g, now, to);
-	int better = 1;
-	for (ptrdiff_t s = 0; s < to->steps && better; s++) {
+	if (!(now - now == 0)) return gp__refuse(info, ODVGP_E_NAN, "X", "has no finite bound");
+	if (to->steps < 1 && to->gradient) gp__adapt_step(&g, now, to);
+	for (ptrdiff_t s = 0, better = 1; s < to->steps && better; s++) {
 		odvgp_real by = 1;
 		gp__adapt_step(&g, now, to);
 		better = 0;
@@ -12664,12 +12645,14 @@ ODVGP_API odvgp_status odvgp_online_adapt(odvgp_online *o, const odvgp_real *X, 
 			better = bound > now && bound < HUGE_VAL;
 			if (better) now = bound;
 		}
-		gp__copy(better ? g.best : g.theta, better ? g.theta : g.best, g.count);
+		if (better) gp__copy(g.best, g.theta, g.count);
 	}
-	for (ptrdiff_t i = 0; to->values && i < g.count; i++) to->values[i] = (odvgp_real)exp((double)g.best[i]);
+	for (ptrdiff_t i = 0; to->values && i < g.count; i++)
+		to->values[i] = (odvgp_real)exp((double)g.best[i]);
 	to->before = first;
 	to->after = now;
-	if (!to->steps) return ODVGP_OK;
+	if (to->steps < 1) return ODVGP_OK;
+	gp__copy(g.theta, g.best, g.count);
 	gp__adapt_bound(&g);
 	size_t bytes = (size_t)(p->P * o->most) * sizeof *o->z;
 	memcpy(p, g.to.server.block, gp__predictor_bytes(p));

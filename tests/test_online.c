@@ -763,7 +763,7 @@ TEST(streaming_bounds_add_up_to_the_batch)
 			CHECK_STATUS(odvgp_natgrad_step(all.m, all.X, all.Y, ROWS, 1, &elbo, NULL), ODVGP_OK);
 		}
 		CHECK_STATUS(odvgp_elbo(all.m, all.X, all.Y, ROWS, &elbo, NULL, NULL, NULL), ODVGP_OK);
-		/* both q have the same mean in gamma, whose KL the stream has paid before */
+		/* a's part of the KL, which the stream leaves out */
 		CHECK_STATUS(
 				odvgp_elbo(first.m, first.X, first.Y, k < 2 ? FIRST : ROWS, &elbo_first, &gamma, NULL, NULL), ODVGP_OK);
 		served start = serve_rows(&first, NULL, ROWS), batch = serve_rows(&all, NULL, ROWS);
@@ -783,8 +783,8 @@ TEST(streaming_bounds_add_up_to_the_batch)
 	}
 }
 
-/*  K(Z,Z) of the model with this lengthscale and variance, its jitter that of variance 1 times the
-    variance; rows of K^-1 K(Z,x). */
+/*  K(Z,Z) of the model with this lengthscale and variance, and the jitter of variance 1; rows of K^-1
+    K(Z,x). */
 typedef struct points_at {
 	wide *K, *rows, *rest; /* [M,M], [n,M], k - k(x,Z) K^-1 k(Z,x) [n] */
 } points_at;
@@ -798,7 +798,7 @@ static points_at points_of(fixture *a, double lengthscale, double variance, ptrd
 	wide *Z = wide_values(a, "Z_beta"), *X = ref_copy(a->X, n);
 	points_at p = {ref_K(&a->k, 1, Z, M, Z, M), ref_K(&a->k, 1, X, n, Z, M), ref_new(n)};
 	for (ptrdiff_t i = 0; i < M; i++)
-		p.K[i * (M + 1)] += (wide)variance * ((wide)c->jitter.absolute + (wide)c->jitter.relative);
+		p.K[i * (M + 1)] += (wide)c->jitter.absolute + (wide)c->jitter.relative;
 	wide *inverse = ref_inverse_spd(M, p.K), *rows = ref_new(n * M);
 	ref_mul(0, 0, n, M, M, p.rows, inverse, rows);
 	for (ptrdiff_t i = 0; i < n; i++) {
