@@ -1890,23 +1890,22 @@ ODVGP_API odvgp_status odvgp_online_add(odvgp_online *online, const odvgp_real *
 ODVGP_API odvgp_status odvgp_online_drop(odvgp_online *online, ptrdiff_t k, double *loss,
 		void *scratch, size_t scratch_bytes, odvgp_info *info);
 
-/*	Learn rows and move the kernel's hyperparameters and the noise up their streaming bound [STREAM]
-		E_q[log p(y|f)] - KL(q(u) || p(u)) + E_q[log q_old(u) - log p_old(u)]
-	at its best q, in nats for targets in training units; old is before these rows. If nothing is
-	forgotten or moved, batches' bounds add up to the elbo of odvgp_fit_q; ORTH's KL of a stays out.
+/*	Learn rows with the Gaussian likelihood, and move hyperparameters up their streaming bound
+		E_q[log p(y|f)] - KL(q(u) || p(u)) + E_q[log q_old(u) - log p_old(u)]		[STREAM]
+	at its best q, in nats; old: before these rows. While nothing is forgotten or moved, batches'
+	bounds add up to that of odvgp_fit_q, but for ORTH's KL of a.
 		X, Y		[n,D], [n, columns of training], such as the last 50 rows
-		steps		of Newton's method for each parameter, with central differences, halved until the
-					bound rises: it never falls. 0: only compute bound and gradient, learn nothing
-		gradient	out or NULL: by logarithms of the odvgp_online_parameters numbers before the last
-					step: of each base kernel (of each independent output's) lengthscales, variances,
-					shape parameter; then noise variances
-		values		out or NULL: these numbers at the end
+		steps		of Newton's method in each parameter, by central differences and only where the
+					bound rises; 0: the bound as it is, nothing is learned
+		gradient	by the logarithms of the odvgp_online_parameters numbers when their turns came
+		values		[parameters] out or NULL, both: lengthscales, variances, shape parameter of each
+					base kernel, then noise variances
 		scratch		odvgp_online_adapt_scratch bytes
-	Returns	E_UNSUPPORTED: images, other likelihoods than the Gaussian | E_NAN (also: no finite bound)
-	Cost	2 parameters + 8 bounds a step at most, each O(P (M^3 + n M^2)) */
+	Returns	E_UNSUPPORTED: images, independent functions, another likelihood | E_NAN: no finite bound
+	Cost	2 to 6 bounds for each parameter and step, each O(P (M^3 + n M^2)) */
 typedef struct odvgp_adaptation {
 	ptrdiff_t steps;
-	int keep_noise; /* 1: noise variances stay */
+	int keep_noise;
 	odvgp_real *gradient, *values;
 	double before, after; /* out: the bound */
 } odvgp_adaptation;
@@ -11968,14 +11967,6 @@ static odvgp_real gp__online_prior(gp__prediction *t)
 	return gp__predict_chunk(t, 0)[0];
 }
 
-/*	The jitter, with white's variance. */
-static odvgp_real gp__online_jitter(gp__prediction *t)
-{
-	gp__online_point(t, 0);
-	odvgp_real k = gp__online_prior(t);
-	return GP__MAX(t->v.L[0] * t->v.L[0] - k, GP__EPS * k);
-}
-
 /*	Copies a predictor but its covariance factor. */
 static void gp__online_copy(const gp__predictor *from, gp__predictor *p)
 {
@@ -12056,7 +12047,11 @@ ODVGP_API odvgp_status odvgp_online_start(odvgp_online *online, const odvgp_serv
 	gp__view v = gp__view_of(p, 0);
 	if (!gp__finite(v.factor, v.factor_v - v.factor))
 		return gp__refuse(info, ODVGP_E_NAN, "server", "its q is singular");
-	if (!p->patches.height) o.jitter = gp__online_jitter(t);
+	if (!p->patches.height) {
+		gp__online_point(t, 0);
+		odvgp_real k = gp__online_prior(t);
+		o.jitter = GP__MAX(t->v.L[0] * t->v.L[0] - k, GP__EPS * k);
+	}
 	*online = o;
 	return ODVGP_OK;
 }
@@ -12133,22 +12128,17 @@ static int gp__online_learn(const gp__online *w, ptrdiff_t q, odvgp_real lambda)
 	return 0;
 }
 
-/*	Choose unit k and, as t->A is the last one's, make its A again. */
-static void gp__online_unit(gp__prediction *t, ptrdiff_t k)
-{
-	gp__predict_unit(t, k);
-	if (t->p->units == 1) return;
-	gp__predict_mean(t, 1, 1);
-	gp__predict_features(t, 1);
-}
-
 static void gp__online_row(const gp__online *w, odvgp_real lambda)
 {
 	gp__prediction *t = w->t;
 	odvgp_online *o = w->o;
 	int lost = 0, negative = 0;
 	GP__FOR(k, t->p->units) {
-		gp__online_unit(t, k);
+		gp__predict_unit(t, k);
+		if (t->p->units > 1) { /* t->A is the last unit's */
+			gp__predict_mean(t, 1, 1);
+			gp__predict_features(t, 1);
+		}
 		GP__FOR(q, t->P) {
 			lost |= gp__online_learn(w, q, lambda);
 			negative |= w->dvar[t->first + q] > 0;
@@ -12440,8 +12430,8 @@ typedef struct {
 	ptrdiff_t n, count;
 	gp__y_row row;
 	odvgp_blas blas;
-	odvgp_real *Z, *B, *T;           /* inducing inputs; L_old^-1 L, B^T G */
-	odvgp_real *theta, *best, *step; /* [count] logarithms */
+	odvgp_real *theta;     /* [count] logarithms */
+	odvgp_real *Z, *B, *T; /* inducing inputs; [M,M] L_old^-1 L, B^T G */
 	gp__arena rest;
 } gp__adapt;
 
@@ -12452,17 +12442,15 @@ static void gp__adapt_layout(gp__arena *a, const odvgp_online *o, gp__adapt *g)
 	g->from = o;
 	g->to = *o;
 	g->to.server.block = gp__online_layout(a, &head, &g->to);
-	g->count = odvgp_online_parameters(o);
+	g->theta = gp__take(a, 1, g->count = odvgp_online_parameters(o));
 	g->Z = gp__take(a, M + head.M_gamma, head.D);
 	g->B = gp__take(a, M, M);
 	g->T = gp__take(a, M, M);
-	g->theta = gp__take(a, 1, g->count);
-	g->best = gp__take(a, 1, g->count);
-	g->step = gp__take(a, 1, g->count);
 	gp__blas_layout(a, o->server.isa, NULL, M, &g->blas);
+	if (a->base) gp__arena_init(&g->rest, a->base + a->used, a->size - a->used);
 }
 
-/*	x <- L of x [M,M], zeros above. Returns log|L|, NaN if there is none. */
+/*	x [M,M] <- its factor. Returns the logarithm of its determinant, NaN if there is none. */
 static double gp__adapt_factor(const gp__adapt *g, odvgp_real *x)
 {
 	ptrdiff_t M = g->w.t->p->M;
@@ -12474,126 +12462,133 @@ static double gp__adapt_factor(const gp__adapt *g, odvgp_real *x)
 	return sum;
 }
 
-/*	Unit k gets its hyperparameters, points, L, c and alpha, for m = 0; the jitter stays. With
-	v_old = B v, B = L_old^-1 L, then G <- I + B^T (G G^T - I) B, not factored, and z <- B^T G z.
-	Returns log|G| - |z|^2 / 2 of the old ones, NaN if there is no L. */
-static double gp__adapt_unit(gp__adapt *g, ptrdiff_t k)
+/*	The copy gets theta, and with it points and L; the jitter stays. B = L_old^-1 L: v_old = B v.
+	Returns NaN if there is no L, else 0. */
+static double gp__adapt_kernel(gp__adapt *g)
 {
 	gp__prediction *t = g->w.t;
-	gp__predict_unit(t, k);
-	const odvgp__simd *isa = t->blas.isa;
-	const gp__view v = t->v, old = gp__view_of(gp__layer_of(&g->from->server), k);
+	const gp__view v = t->v;
+	const gp__kernel *k = t->kernel;
 	ptrdiff_t M = t->p->M, Mg = t->p->M_gamma, D = t->p->D, H = t->p->nhyp;
-	odvgp_real node[GP__MAX_NODES], jitter, *L = v.L, *B = g->B, *x = g->w.x;
-	double bound = 0;
-	t->job->X2 = NULL;
+	odvgp_real *L = v.L, *Z = g->Z;
 	gp__predict_points(t, v.gamma, Mg, v.gamma_centre);
-	GP__FOR(j, Mg) gp__point_at(t, j, g->Z + (M + j) * D);
+	GP__FOR(j, Mg) gp__point_at(t, j, Z + (M + j) * D);
 	gp__predict_points(t, v.beta, M, v.beta_centre);
-	GP__FOR(j, M) gp__point_at(t, j, g->Z + j * D);
-	jitter = L[0] * L[0] - gp__kernel_diag(t->kernel, v.hyp, g->Z, node);
-	jitter = GP__MAX(jitter, GP__EPS * L[0] * L[0]);
-	GP__FOR(i, H) v.hyp[i] = (odvgp_real)exp((double)g->theta[k * H + i]);
-	gp__points_place(t->kernel, v.hyp, g->Z, M, v.beta_centre, v.beta, t->job->ld);
-	gp__points_place(
-			t->kernel, v.hyp, g->Z + M * D, Mg, v.gamma_centre, v.gamma, gp__points_ld(Mg));
+	GP__FOR(j, M) gp__point_at(t, j, Z + j * D);
+	GP__FOR(i, g->count)
+		*(i < H ? v.hyp + i : v.lik_params + i - H) = (odvgp_real)exp((double)g->theta[i]);
+	gp__points_place(k, v.hyp, Z, M, v.beta_centre, v.beta, t->job->ld);
+	gp__points_place(k, v.hyp, Z + M * D, Mg, v.gamma_centre, v.gamma, gp__points_ld(Mg));
 	GP__FOR(j, M) {
-		gp__predict_point(t, g->Z + j * D, 0);
+		gp__predict_point(t, Z + j * D, 0);
 		for (ptrdiff_t i = 0; i < M; i += GP__CHUNK)
 			gp__copy(L + j * M + i, gp__predict_chunk(t, i), GP__MIN(M - i, GP__CHUNK));
-		L[j * (M + 1)] = jitter + gp__kernel_diag(t->kernel, v.hyp, g->Z + j * D, node);
+		L[j * (M + 1)] += g->from->jitter;
 	}
-	bound = 0 * gp__adapt_factor(g, L);
-	gp__copy(B, L, M * M);
-	odvgp_trsm(&g->blas, 0, 0, M, M, old.L, M, B, M);
-	GP__FOR(q, t->P) {
-		odvgp_real *G = gp__online_G(t, q), *c = gp__online_at(&g->w, g->to.c, q),
-				   *z = gp__online_at(&g->w, g->from->z, q);
-		bound -= 0.5 * (double)isa->dot(M, z, z);
-		GP__FOR(j, M) {
-			bound += log((double)G[j * (M + 1)]);
-			x[j] = isa->dot(j + 1, G + j * M, z);
-			gp__copy(t->X, g->Z + j * D, D);
-			c[j] = gp__online_gamma(t, q);
-		}
-		gp__solve_vector(isa, M, L, M, c);
-		z = gp__online_at(&g->w, g->to.z, q);
-		gp__zero(z, M);
-		gp__online_solve(&g->w, q);
-		gp__online_product(t, B, x, z);
-		odvgp_gemm(&g->blas, 1, 0, M, M, M, 1, B, M, G, M, 0, g->T, M);
-		odvgp_gemm(&g->blas, 1, 0, M, M, M, -1, B, M, B, M, 0, G, M);
-		odvgp_gemm(&g->blas, 0, 1, M, M, M, 1, g->T, M, g->T, M, 1, G, M);
-		GP__FOR(j, M) G[j * (M + 1)] += 1;
-	}
-	return bound;
+	double none = 0 * gp__adapt_factor(g, L);
+	gp__copy(g->B, L, M * M);
+	odvgp_trsm(&g->blas, 0, 0, M, M, gp__view_of(gp__layer_of(&g->from->server), 0).L, M, g->B, M);
+	return none;
 }
 
-/*	The bound at theta, for which the copy gets q, log|G_old| - |z_old|^2 / 2 - log|G| + |z|^2 / 2
-	+ sum E[log p(y|f)] at v = 0; not finite where theta has none. */
+/*	Before rows, G <- I + B^T (G G^T - I) B, not factored, and z <- B^T G z. Returns
+	log|G| - |z|^2 / 2 of the old ones. */
+static double gp__adapt_q(gp__adapt *g, ptrdiff_t q)
+{
+	const gp__online *w = &g->w;
+	gp__prediction *t = w->t;
+	const odvgp__simd *isa = t->blas.isa;
+	ptrdiff_t M = t->p->M, D = t->p->D;
+	odvgp_real *G = gp__online_G(t, q), *B = g->B, *c = gp__online_at(w, g->to.c, q),
+			   *z = gp__online_at(w, g->to.z, q);
+	double sum = -0.5 * (double)isa->dot(M, z, z);
+	GP__FOR(j, M) {
+		sum += log((double)G[j * (M + 1)]);
+		w->x[j] = isa->dot(j + 1, G + j * M, z);
+		gp__copy(t->X, g->Z + j * D, D);
+		c[j] = gp__online_gamma(t, q);
+	}
+	gp__solve_vector(isa, M, t->v.L, M, c);
+	gp__zero(z, M);
+	gp__online_solve(w, q); /* alpha for m = 0 */
+	gp__online_product(t, B, w->x, z);
+	odvgp_gemm(&g->blas, 1, 0, M, M, M, 1, B, M, G, M, 0, g->T, M);
+	odvgp_gemm(&g->blas, 1, 0, M, M, M, -1, B, M, B, M, 0, G, M);
+	odvgp_gemm(&g->blas, 0, 1, M, M, M, 1, g->T, M, g->T, M, 1, G, M);
+	GP__FOR(j, M) G[j * (M + 1)] += 1;
+	return sum;
+}
+
+/*	The bound at theta, whose q the copy gets:
+		log|G_old| - |z_old|^2 / 2 - log|G| + |z|^2 / 2 + sum E[log p(y|f)] at v = 0.
+	Not finite: theta has none. */
 static double gp__adapt_bound(gp__adapt *g)
 {
 	gp__online *w = &g->w;
-	const gp__predictor *p = gp__layer_of(&g->from->server);
-	double bound = 0;
+	const odvgp_online *o = g->from;
+	const gp__predictor *p = gp__layer_of(&o->server);
+	ptrdiff_t M = p->M;
 	memcpy(gp__online_block(&g->to), p, gp__predictor_bytes(p));
+	gp__copy(g->to.z, o->z, p->P * o->most);
 	gp__online_begin(w, &g->to, g->rest.base, g->rest.size);
 	gp__prediction *t = w->t;
 	ODVGP_ASSERT(t);
-	ptrdiff_t M = p->M;
-	GP__FOR(k, p->units) bound += gp__adapt_unit(g, k);
-	GP__FOR(i, p->lik_params)
-		t->v.lik_params[i] = (odvgp_real)exp((double)g->theta[p->units * p->nhyp + i]);
+	t->job->X2 = NULL;
+	double bound = gp__adapt_kernel(g);
+	GP__FOR(q, p->P) bound += gp__adapt_q(g, q);
 	for (ptrdiff_t i = 0; i < g->n && bound - bound == 0; i++) {
 		const odvgp_real *y = g->Y + i * gp__y_columns(&g->row);
 		bound += gp__online_derivatives(w, &g->row, g->X + i * p->D, y) ? w->expected : NAN;
-		GP__FOR(k, p->units) {
-			gp__online_unit(t, k);
-			GP__FOR(q, t->P) {
-				odvgp_real weight = -2 * w->dvar[t->first + q], *G = gp__online_G(t, q);
-				bound -= 0.5 * (double)(weight * t->square[0]);
-				GP__FOR(j, M) t->blas.isa->axpy(j + 1, weight * t->A[j], t->A, G + j * M);
-				t->blas.isa->axpy(M, w->dmean[t->first + q], t->A, gp__online_at(w, g->to.z, q));
-			}
+		GP__FOR(q, p->P) {
+			odvgp_real weight = -2 * w->dvar[q], *G = gp__online_G(t, q);
+			bound -= 0.5 * (double)(weight * t->square[0]);
+			GP__FOR(j, M) t->blas.isa->axpy(j + 1, weight * t->A[j], t->A, G + j * M);
+			t->blas.isa->axpy(M, w->dmean[q], t->A, gp__online_at(w, g->to.z, q));
 		}
 	}
-	for (ptrdiff_t k = 0; k < p->units && bound - bound == 0; k++) {
-		gp__predict_unit(t, k);
-		GP__FOR(q, t->P) {
-			odvgp_real *G = gp__online_G(t, q), *z = gp__online_at(w, g->to.z, q);
-			bound -= gp__adapt_factor(g, G);
-			gp__solve_vector(t->blas.isa, M, G, M, z);
-			bound += 0.5 * (double)t->blas.isa->dot(M, z, z);
-			gp__online_solve(w, q);
-		}
+	for (ptrdiff_t q = 0; q < p->P && bound - bound == 0; q++) {
+		odvgp_real *G = gp__online_G(t, q), *z = gp__online_at(w, g->to.z, q);
+		bound -= gp__adapt_factor(g, G);
+		gp__solve_vector(t->blas.isa, M, G, M, z);
+		bound += 0.5 * (double)t->blas.isa->dot(M, z, z);
+		gp__online_solve(w, q);
 	}
 	return bound;
 }
 
-/*	step <- the gradient over minus the curvature, at most 1; +-1 where there is no maximum. */
-static void gp__adapt_step(gp__adapt *g, double now, const odvgp_adaptation *a)
+/*	A step: the gradient over minus the curvature, at most 1, and shorter until the bound rises.
+	Returns the bound. */
+static double gp__adapt_step(gp__adapt *g, double now, const odvgp_adaptation *a)
 {
 	const double h = sqrt(sqrt((double)GP__EPS));
-	ptrdiff_t fixed = a->keep_noise ? gp__layer_of(&g->from->server)->lik_params : 0;
 	GP__FOR(i, g->count) {
-		double at[2], first, least;
-		for (int side = 0; side < 2; side++) {
-			g->theta[i] = g->best[i] + (odvgp_real)(side ? -h : h);
-			at[side] = gp__adapt_bound(g);
-		}
-		g->theta[i] = g->best[i];
-		first = (at[0] - at[1]) / (2 * h);
-		least = fabs(first);
+		odvgp_real *x = g->theta + i, from = *x;
+		int fixed = a->steps < 1 || (a->keep_noise && i >= g->w.t->p->nhyp);
+		*x = from + (odvgp_real)h;
+		double up = gp__adapt_bound(g), down, first, most;
+		*x = from - (odvgp_real)h;
+		down = gp__adapt_bound(g);
+		first = (up - down) / (2 * h);
+		most = fabs(first);
 		if (a->gradient) a->gradient[i] = (odvgp_real)first;
-		first /= GP__MAX(least, (2 * now - at[0] - at[1]) / (h * h));
-		g->step[i] = i < g->count - fixed && first - first == 0 ? (odvgp_real)first : 0;
+		first /= GP__MAX(most, (2 * now - up - down) / (h * h));
+		for (int tries = fixed ? 4 : 0; tries < 4; tries++, first /= 4) {
+			*x = from + (odvgp_real)first;
+			up = gp__adapt_bound(g);
+			if (!(up > now && up - up == 0)) continue;
+			now = up;
+			from = *x;
+			break;
+		}
+		*x = from;
 	}
+	return now;
 }
 
 ODVGP_API ptrdiff_t odvgp_online_parameters(const odvgp_online *o)
 {
 	const gp__predictor *p = o ? gp__served(&o->server) : NULL;
-	return p ? (ptrdiff_t)p->units * p->nhyp + p->lik_params : 0;
+	return p ? p->nhyp + p->lik_params : 0;
 }
 
 ODVGP_API size_t odvgp_online_adapt_scratch(const odvgp_online *o, odvgp_info *info)
@@ -12602,7 +12597,6 @@ ODVGP_API size_t odvgp_online_adapt_scratch(const odvgp_online *o, odvgp_info *i
 	gp__arena a = gp__measuring();
 	if (!o || !o->z) return gp__no_size(gp__is_null(info, "online"));
 	size_t bytes = gp__online_bytes(&o->server, o->most, 1, info);
-	if (!bytes) return 0;
 	gp__adapt_layout(&a, o, &g);
 	return a.bad ? gp__too_large(info, "online") : a.used + 64 + bytes;
 }
@@ -12611,55 +12605,36 @@ ODVGP_API odvgp_status odvgp_online_adapt(odvgp_online *o, const odvgp_real *X, 
 		ptrdiff_t n, odvgp_adaptation *to, void *scratch, size_t scratch_bytes, odvgp_info *info)
 {
 	gp__adapt g;
-	size_t need = odvgp_online_adapt_scratch(o, info);
-	if (!need) return o && o->z ? ODVGP_E_SIZE : ODVGP_E_ARG;
-	gp__predictor *p = gp__online_block(o);
 	odvgp_status status = gp__online_rows(o, X, Y, n, scratch, &g.row, info);
-	if (status) return status;
+	if (status || (status = gp__online_fixed(o, info))) return status;
 	if (!to || !scratch) return gp__is_null(info, to ? "scratch" : "adaptation");
-	if (p->patches.height || !(gp__likelihoods[p->likelihood].flags & GP__LIK_GAUSSIAN))
-		return gp__unsupported(info, "online", "has images, or its likelihood is not the Gaussian");
+	gp__predictor *p = gp__online_block(o);
+	if (!(gp__likelihoods[p->likelihood].flags & GP__LIK_GAUSSIAN))
+		return gp__unsupported(info, "likelihood", "is not the Gaussian");
+	size_t need = odvgp_online_adapt_scratch(o, info), z = (size_t)(p->P * o->most) * sizeof *X;
+	if (!need) return ODVGP_E_SIZE;
 	if (scratch_bytes < need) return gp__scratch_small(info);
 	gp__arena a = gp__scratch_arena(scratch, scratch_bytes);
 	gp__adapt_layout(&a, o, &g);
-	gp__arena_init(&g.rest, a.base + a.used, a.size - a.used);
 	g.X = X;
 	g.Y = Y;
 	g.n = n;
-	GP__FOR(i, g.count) {
-		ptrdiff_t noise = i - p->units * p->nhyp;
-		const gp__view v = gp__view_of(p, noise < 0 ? i / p->nhyp : 0);
-		odvgp_real x = noise < 0 ? v.hyp[i % p->nhyp] : v.lik_params[noise];
-		g.best[i] = g.theta[i] = (odvgp_real)log((double)x);
-	}
-	double now = gp__adapt_bound(&g), first = now;
+	gp__view v = gp__view_of(p, 0);
+	GP__FOR(i, g.count)
+		g.theta[i] = (odvgp_real)log((double)(i < p->nhyp ? v.hyp[i] : v.lik_params[i - p->nhyp]));
+	double now = gp__adapt_bound(&g);
 	if (!(now - now == 0)) return gp__refuse(info, ODVGP_E_NAN, "X", "has no finite bound");
-	if (to->steps < 1 && to->gradient) gp__adapt_step(&g, now, to);
-	for (ptrdiff_t s = 0, better = 1; s < to->steps && better; s++) {
-		odvgp_real by = 1;
-		gp__adapt_step(&g, now, to);
-		better = 0;
-		for (int tries = 0; tries < 8 && !better; tries++, by /= 2) {
-			GP__FOR(i, g.count) g.theta[i] = g.best[i] + by * g.step[i];
-			double bound = gp__adapt_bound(&g);
-			better = bound > now && bound < HUGE_VAL;
-			if (better) now = bound;
-		}
-		if (better) gp__copy(g.best, g.theta, g.count);
-	}
+	to->before = to->after = now;
+	for (ptrdiff_t s = to->steps < 1 && to->gradient ? -1 : 0; s < to->steps; s++)
+		to->after = gp__adapt_step(&g, to->after, to);
 	for (ptrdiff_t i = 0; to->values && i < g.count; i++)
-		to->values[i] = (odvgp_real)exp((double)g.best[i]);
-	to->before = first;
-	to->after = now;
+		to->values[i] = (odvgp_real)exp((double)g.theta[i]);
 	if (to->steps < 1) return ODVGP_OK;
-	gp__copy(g.theta, g.best, g.count);
 	gp__adapt_bound(&g);
-	size_t bytes = (size_t)(p->P * o->most) * sizeof *o->z;
 	memcpy(p, g.to.server.block, gp__predictor_bytes(p));
-	memcpy(o->z, g.to.z, bytes);
-	memcpy(o->m, g.to.m, bytes);
-	memcpy(o->c, g.to.c, bytes);
-	o->jitter = gp__online_jitter(g.w.t);
+	memcpy(o->z, g.to.z, z);
+	memcpy(o->m, g.to.m, z);
+	memcpy(o->c, g.to.c, z);
 	o->rows += (uint64_t)n;
 	return ODVGP_OK;
 }
