@@ -931,8 +931,6 @@ typedef struct odvgp_allocator {
 #define odvgp_online_add odvgpf_online_add
 #define odvgp_online_drop odvgpf_online_drop
 #define odvgp_online_seal odvgpf_online_seal
-#define odvgp_adaptation odvgpf_adaptation
-#define odvgp_online_parameters odvgpf_online_parameters
 #define odvgp_online_adapt_scratch odvgpf_online_adapt_scratch
 #define odvgp_online_adapt odvgpf_online_adapt
 #define odvgp_export_scratch odvgpf_export_scratch
@@ -1890,26 +1888,21 @@ ODVGP_API odvgp_status odvgp_online_add(odvgp_online *online, const odvgp_real *
 ODVGP_API odvgp_status odvgp_online_drop(odvgp_online *online, ptrdiff_t k, double *loss,
 		void *scratch, size_t scratch_bytes, odvgp_info *info);
 
-/*	Learn rows with the Gaussian likelihood, and move hyperparameters up their streaming bound
-		E_q[log p(y|f)] - KL(q(u) || p(u)) + E_q[log q_old(u) - log p_old(u)]		[STREAM]
+/*	Learn rows with the Gaussian likelihood, and move hyperparameters up the streaming bound [STREAM]
+		E_q[log p(y|f)] - KL(q(u) || p(u)) + E_q[log q_old(u) - log p_old(u)]
 	at its best q, in nats; old: before these rows. While nothing is forgotten or moved, batches'
 	bounds add up to that of odvgp_fit_q, but for ORTH's KL of a.
-		X, Y		[n,D], [n, columns of training], such as the last 50 rows
-		steps		of Newton's method in each parameter, by central differences and only where the
-					bound rises; 0: the bound as it is, nothing is learned
-		gradient	by the logarithms of the odvgp_online_parameters numbers when their turns came
-		values		[parameters] out or NULL, both: lengthscales, variances, shape parameter of each
-					base kernel, then noise variances
-		scratch		odvgp_online_adapt_scratch bytes
+		X, Y	as odvgp_online_update, such as the last 50 rows
+		steps	of Newton's method in each parameter, with central differences, taken only where the
+				bound rises; 0: compute the bound, learn nothing
+		scratch	odvgp_online_adapt_scratch bytes
 	Returns	E_UNSUPPORTED: images, independent functions, another likelihood | E_NAN: no finite bound
-	Cost	2 to 6 bounds for each parameter and step, each O(P (M^3 + n M^2)) */
+	Cost	3 to 6 bounds a step and parameter, each O(P (M^3 + n M^2)) */
 typedef struct odvgp_adaptation {
 	ptrdiff_t steps;
-	int keep_noise;
-	odvgp_real *gradient, *values;
+	int keep_noise;		  /* 1: noise variances stay */
 	double before, after; /* out: the bound */
 } odvgp_adaptation;
-ODVGP_API ptrdiff_t odvgp_online_parameters(const odvgp_online *online);
 ODVGP_API size_t odvgp_online_adapt_scratch(const odvgp_online *online, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_online_adapt(odvgp_online *online, const odvgp_real *X,
 		const odvgp_real *Y, ptrdiff_t n, odvgp_adaptation *adaptation, void *scratch,
@@ -11959,6 +11952,18 @@ static odvgp_real gp__online_gamma(gp__prediction *t, ptrdiff_t q)
 	return sum;
 }
 
+/*	c of process q. */
+static void gp__online_c(const gp__online *w, ptrdiff_t q)
+{
+	gp__prediction *t = w->t;
+	odvgp_real *c = gp__online_at(w, w->o->c, q);
+	GP__FOR(j, t->p->M) {
+		gp__online_point(t, j);
+		c[j] = gp__online_gamma(t, q);
+	}
+	gp__solve_vector(t->blas.isa, t->p->M, t->v.L, t->p->M, c);
+}
+
 /*	k(x,x) without white, for x in t->X. */
 static odvgp_real gp__online_prior(gp__prediction *t)
 {
@@ -12003,11 +12008,7 @@ static void gp__online_first(
 			gp__online_rotate(w, at, G, z, 0);
 		}
 	}
-	GP__FOR(j, M) {
-		gp__online_point(t, j);
-		c[j] = gp__online_gamma(t, q);
-	}
-	gp__solve_vector(isa, M, t->v.L, M, c);
+	gp__online_c(w, q);
 	gp__online_product(t, t->v.L, t->v.alpha + q * M, m);
 	GP__FOR(i, M) m[i] += c[i];
 	gp__online_product(t, G, m, z);
@@ -12421,32 +12422,29 @@ ODVGP_API odvgp_status odvgp_online_update(odvgp_online *o, const odvgp_real *X,
 
 /* --- odvgp_online_adapt --- */
 
-/*	A copy of the learner with other hyperparameters. */
+/*	A copy of the learner with other hyperparameters theta: the kernel's, then noise variances. */
 typedef struct {
 	gp__online w;
 	odvgp_online to;
 	const odvgp_online *from;
 	const odvgp_real *X, *Y;
-	ptrdiff_t n, count;
+	ptrdiff_t n;
 	gp__y_row row;
 	odvgp_blas blas;
-	odvgp_real *theta;     /* [count] logarithms */
-	odvgp_real *Z, *B, *T; /* inducing inputs; [M,M] L_old^-1 L, B^T G */
+	odvgp_real *theta, *B, *T; /* B, T [M,M]: L_old^-1 L, B^T G */
 	gp__arena rest;
 } gp__adapt;
 
 static void gp__adapt_layout(gp__arena *a, const odvgp_online *o, gp__adapt *g)
 {
 	gp__predictor head = gp__online_head(gp__layer_of(&o->server), o->most);
-	ptrdiff_t M = o->most;
 	g->from = o;
 	g->to = *o;
 	g->to.server.block = gp__online_layout(a, &head, &g->to);
-	g->theta = gp__take(a, 1, g->count = odvgp_online_parameters(o));
-	g->Z = gp__take(a, M + head.M_gamma, head.D);
-	g->B = gp__take(a, M, M);
-	g->T = gp__take(a, M, M);
-	gp__blas_layout(a, o->server.isa, NULL, M, &g->blas);
+	g->theta = gp__take(a, 1, head.nhyp + head.lik_params);
+	g->B = gp__take(a, head.M, head.M);
+	g->T = gp__take(a, head.M, head.M);
+	gp__blas_layout(a, o->server.isa, NULL, head.M, &g->blas);
 	if (a->base) gp__arena_init(&g->rest, a->base + a->used, a->size - a->used);
 }
 
@@ -12462,33 +12460,34 @@ static double gp__adapt_factor(const gp__adapt *g, odvgp_real *x)
 	return sum;
 }
 
-/*	The copy gets theta, and with it points and L; the jitter stays. B = L_old^-1 L: v_old = B v.
-	Returns NaN if there is no L, else 0. */
-static double gp__adapt_kernel(gp__adapt *g)
+/*	The copy gets theta, and with it points and L; the jitter stays. B: v_old = B v. */
+static int gp__adapt_kernel(gp__adapt *g)
 {
 	gp__prediction *t = g->w.t;
 	const gp__view v = t->v;
-	const gp__kernel *k = t->kernel;
-	ptrdiff_t M = t->p->M, Mg = t->p->M_gamma, D = t->p->D, H = t->p->nhyp;
-	odvgp_real *L = v.L, *Z = g->Z;
-	gp__predict_points(t, v.gamma, Mg, v.gamma_centre);
-	GP__FOR(j, Mg) gp__point_at(t, j, Z + (M + j) * D);
-	gp__predict_points(t, v.beta, M, v.beta_centre);
-	GP__FOR(j, M) gp__point_at(t, j, Z + j * D);
-	GP__FOR(i, g->count)
-		*(i < H ? v.hyp + i : v.lik_params + i - H) = (odvgp_real)exp((double)g->theta[i]);
-	gp__points_place(k, v.hyp, Z, M, v.beta_centre, v.beta, t->job->ld);
-	gp__points_place(k, v.hyp, Z + M * D, Mg, v.gamma_centre, v.gamma, gp__points_ld(Mg));
-	GP__FOR(j, M) {
-		gp__predict_point(t, Z + j * D, 0);
-		for (ptrdiff_t i = 0; i < M; i += GP__CHUNK)
-			gp__copy(L + j * M + i, gp__predict_chunk(t, i), GP__MIN(M - i, GP__CHUNK));
-		L[j * (M + 1)] += g->from->jitter;
+	ptrdiff_t M = t->p->M, m = M;
+	t->job->X2 = NULL;
+	for (int gamma = 0; gamma < 2; gamma++, m = t->p->M_gamma) {
+		odvgp_real *points = gamma ? v.gamma : v.beta, *centre = gamma ? v.gamma_centre : v.beta_centre;
+		gp__predict_points(t, points, m, centre);
+		GP__FOR(j, m) {
+			gp__point_at(t, j, t->X);
+			gp__points_place(t->kernel, g->theta, t->X, 1, centre, points + j, t->job->ld);
+		}
 	}
-	double none = 0 * gp__adapt_factor(g, L);
-	gp__copy(g->B, L, M * M);
+	gp__copy(v.hyp, g->theta, t->p->nhyp);
+	gp__copy(v.lik_params, g->theta + t->p->nhyp, t->p->lik_params);
+	GP__FOR(j, M) {
+		gp__online_point(t, j);
+		gp__predict_point(t, t->X, 0);
+		for (ptrdiff_t i = 0; i < M; i += GP__CHUNK)
+			gp__copy(v.L + j * M + i, gp__predict_chunk(t, i), GP__MIN(M - i, GP__CHUNK));
+		v.L[j * (M + 1)] += g->to.jitter;
+	}
+	double log_L = gp__adapt_factor(g, v.L);
+	gp__copy(g->B, v.L, M * M);
 	odvgp_trsm(&g->blas, 0, 0, M, M, gp__view_of(gp__layer_of(&g->from->server), 0).L, M, g->B, M);
-	return none;
+	return log_L - log_L == 0;
 }
 
 /*	Before rows, G <- I + B^T (G G^T - I) B, not factored, and z <- B^T G z. Returns
@@ -12496,22 +12495,18 @@ static double gp__adapt_kernel(gp__adapt *g)
 static double gp__adapt_q(gp__adapt *g, ptrdiff_t q)
 {
 	const gp__online *w = &g->w;
-	gp__prediction *t = w->t;
-	const odvgp__simd *isa = t->blas.isa;
-	ptrdiff_t M = t->p->M, D = t->p->D;
-	odvgp_real *G = gp__online_G(t, q), *B = g->B, *c = gp__online_at(w, g->to.c, q),
-			   *z = gp__online_at(w, g->to.z, q);
+	const odvgp__simd *isa = w->t->blas.isa;
+	ptrdiff_t M = w->t->p->M;
+	odvgp_real *G = gp__online_G(w->t, q), *B = g->B, *z = gp__online_at(w, g->to.z, q);
 	double sum = -0.5 * (double)isa->dot(M, z, z);
 	GP__FOR(j, M) {
 		sum += log((double)G[j * (M + 1)]);
 		w->x[j] = isa->dot(j + 1, G + j * M, z);
-		gp__copy(t->X, g->Z + j * D, D);
-		c[j] = gp__online_gamma(t, q);
 	}
-	gp__solve_vector(isa, M, t->v.L, M, c);
 	gp__zero(z, M);
+	gp__online_c(w, q);
 	gp__online_solve(w, q); /* alpha for m = 0 */
-	gp__online_product(t, B, w->x, z);
+	gp__online_product(w->t, B, w->x, z);
 	odvgp_gemm(&g->blas, 1, 0, M, M, M, 1, B, M, G, M, 0, g->T, M);
 	odvgp_gemm(&g->blas, 1, 0, M, M, M, -1, B, M, B, M, 0, G, M);
 	odvgp_gemm(&g->blas, 0, 1, M, M, M, 1, g->T, M, g->T, M, 1, G, M);
@@ -12519,26 +12514,26 @@ static double gp__adapt_q(gp__adapt *g, ptrdiff_t q)
 	return sum;
 }
 
-/*	The bound at theta, whose q the copy gets:
-		log|G_old| - |z_old|^2 / 2 - log|G| + |z|^2 / 2 + sum E[log p(y|f)] at v = 0.
-	Not finite: theta has none. */
+/*	The bound at theta, whose q the copy gets, -infinity if there is none:
+		log|G_old| - |z_old|^2 / 2 - log|G| + |z|^2 / 2 + sum E[log p(y|f)] at v = 0. */
 static double gp__adapt_bound(gp__adapt *g)
 {
 	gp__online *w = &g->w;
 	const odvgp_online *o = g->from;
 	const gp__predictor *p = gp__layer_of(&o->server);
 	ptrdiff_t M = p->M;
+	double bound = 0;
 	memcpy(gp__online_block(&g->to), p, gp__predictor_bytes(p));
 	gp__copy(g->to.z, o->z, p->P * o->most);
 	gp__online_begin(w, &g->to, g->rest.base, g->rest.size);
 	gp__prediction *t = w->t;
 	ODVGP_ASSERT(t);
-	t->job->X2 = NULL;
-	double bound = gp__adapt_kernel(g);
+	if (!gp__adapt_kernel(g)) return -HUGE_VAL;
 	GP__FOR(q, p->P) bound += gp__adapt_q(g, q);
-	for (ptrdiff_t i = 0; i < g->n && bound - bound == 0; i++) {
+	GP__FOR(i, g->n) {
 		const odvgp_real *y = g->Y + i * gp__y_columns(&g->row);
-		bound += gp__online_derivatives(w, &g->row, g->X + i * p->D, y) ? w->expected : NAN;
+		if (!gp__online_derivatives(w, &g->row, g->X + i * p->D, y)) return -HUGE_VAL;
+		bound += w->expected;
 		GP__FOR(q, p->P) {
 			odvgp_real weight = -2 * w->dvar[q], *G = gp__online_G(t, q);
 			bound -= 0.5 * (double)(weight * t->square[0]);
@@ -12546,49 +12541,36 @@ static double gp__adapt_bound(gp__adapt *g)
 			t->blas.isa->axpy(M, w->dmean[q], t->A, gp__online_at(w, g->to.z, q));
 		}
 	}
-	for (ptrdiff_t q = 0; q < p->P && bound - bound == 0; q++) {
+	GP__FOR(q, p->P) {
 		odvgp_real *G = gp__online_G(t, q), *z = gp__online_at(w, g->to.z, q);
 		bound -= gp__adapt_factor(g, G);
 		gp__solve_vector(t->blas.isa, M, G, M, z);
 		bound += 0.5 * (double)t->blas.isa->dot(M, z, z);
 		gp__online_solve(w, q);
 	}
-	return bound;
+	return bound - bound == 0 ? bound : -HUGE_VAL;
 }
 
-/*	A step: the gradient over minus the curvature, at most 1, and shorter until the bound rises.
-	Returns the bound. */
-static double gp__adapt_step(gp__adapt *g, double now, const odvgp_adaptation *a)
+/*	A step of parameter i's logarithm: the derivative over minus the curvature, at most 1, and shorter
+	until the bound rises. Returns the bound. */
+static double gp__adapt_step(gp__adapt *g, ptrdiff_t i, double now)
 {
 	const double h = sqrt(sqrt((double)GP__EPS));
-	GP__FOR(i, g->count) {
-		odvgp_real *x = g->theta + i, from = *x;
-		int fixed = a->steps < 1 || (a->keep_noise && i >= g->w.t->p->nhyp);
-		*x = from + (odvgp_real)h;
-		double up = gp__adapt_bound(g), down, first, most;
-		*x = from - (odvgp_real)h;
-		down = gp__adapt_bound(g);
-		first = (up - down) / (2 * h);
-		most = fabs(first);
-		if (a->gradient) a->gradient[i] = (odvgp_real)first;
-		first /= GP__MAX(most, (2 * now - up - down) / (h * h));
-		for (int tries = fixed ? 4 : 0; tries < 4; tries++, first /= 4) {
-			*x = from + (odvgp_real)first;
-			up = gp__adapt_bound(g);
-			if (!(up > now && up - up == 0)) continue;
-			now = up;
-			from = *x;
-			break;
-		}
-		*x = from;
+	odvgp_real *x = g->theta + i, from = *x;
+	*x = (odvgp_real)((double)from * exp(h));
+	double up = gp__adapt_bound(g), down, step, most;
+	*x = (odvgp_real)((double)from * exp(-h));
+	down = gp__adapt_bound(g);
+	step = (up - down) / (2 * h);
+	most = fabs(step);
+	step /= GP__MAX(most, (2 * now - up - down) / (h * h));
+	for (int tries = 0; tries < 4; tries++, step /= 4) {
+		*x = (odvgp_real)((double)from * exp(step));
+		up = gp__adapt_bound(g);
+		if (up > now) return up;
 	}
+	*x = from;
 	return now;
-}
-
-ODVGP_API ptrdiff_t odvgp_online_parameters(const odvgp_online *o)
-{
-	const gp__predictor *p = o ? gp__served(&o->server) : NULL;
-	return p ? p->nhyp + p->lik_params : 0;
 }
 
 ODVGP_API size_t odvgp_online_adapt_scratch(const odvgp_online *o, odvgp_info *info)
@@ -12620,15 +12602,14 @@ ODVGP_API odvgp_status odvgp_online_adapt(odvgp_online *o, const odvgp_real *X, 
 	g.Y = Y;
 	g.n = n;
 	gp__view v = gp__view_of(p, 0);
-	GP__FOR(i, g.count)
-		g.theta[i] = (odvgp_real)log((double)(i < p->nhyp ? v.hyp[i] : v.lik_params[i - p->nhyp]));
+	gp__copy(g.theta, v.hyp, p->nhyp);
+	gp__copy(g.theta + p->nhyp, v.lik_params, p->lik_params);
 	double now = gp__adapt_bound(&g);
-	if (!(now - now == 0)) return gp__refuse(info, ODVGP_E_NAN, "X", "has no finite bound");
-	to->before = to->after = now;
-	for (ptrdiff_t s = to->steps < 1 && to->gradient ? -1 : 0; s < to->steps; s++)
-		to->after = gp__adapt_step(&g, to->after, to);
-	for (ptrdiff_t i = 0; to->values && i < g.count; i++)
-		to->values[i] = (odvgp_real)exp((double)g.theta[i]);
+	if (!(now > -HUGE_VAL)) return gp__refuse(info, ODVGP_E_NAN, "X", "has no finite bound");
+	to->before = now;
+	GP__FOR(s, to->steps)
+		GP__FOR(i, p->nhyp + (to->keep_noise ? 0 : p->lik_params)) now = gp__adapt_step(&g, i, now);
+	to->after = now;
 	if (to->steps < 1) return ODVGP_OK;
 	gp__adapt_bound(&g);
 	memcpy(p, g.to.server.block, gp__predictor_bytes(p));
@@ -25556,8 +25537,6 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 #undef odvgp_online_add
 #undef odvgp_online_drop
 #undef odvgp_online_seal
-#undef odvgp_adaptation
-#undef odvgp_online_parameters
 #undef odvgp_online_adapt_scratch
 #undef odvgp_online_adapt
 #undef odvgp_sample_scratch
