@@ -932,6 +932,7 @@ typedef struct odvgp_allocator {
 #define odvgp_online_drop odvgpf_online_drop
 #define odvgp_online_seal odvgpf_online_seal
 #define odvgp_online_adapt_scratch odvgpf_online_adapt_scratch
+#define odvgp_adaptation odvgpf_adaptation
 #define odvgp_online_adapt odvgpf_online_adapt
 #define odvgp_export_scratch odvgpf_export_scratch
 #define odvgp_export odvgpf_export
@@ -1905,7 +1906,7 @@ typedef struct odvgp_adaptation {
 } odvgp_adaptation;
 ODVGP_API size_t odvgp_online_adapt_scratch(const odvgp_online *online, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_online_adapt(odvgp_online *online, const odvgp_real *X,
-		const odvgp_real *Y, ptrdiff_t n, odvgp_adaptation *adaptation, void *scratch,
+		const odvgp_real *Y, ptrdiff_t n, odvgp_adaptation *settings, void *scratch,
 		size_t scratch_bytes, odvgp_info *info);
 
 /*	Write the checksum of the predictor at online.server.block. The bytes returned can be stored, and
@@ -12589,7 +12590,7 @@ ODVGP_API odvgp_status odvgp_online_adapt(odvgp_online *o, const odvgp_real *X, 
 	gp__adapt g;
 	odvgp_status status = gp__online_rows(o, X, Y, n, scratch, &g.row, info);
 	if (status || (status = gp__online_fixed(o, info))) return status;
-	if (!to || !scratch) return gp__is_null(info, to ? "scratch" : "adaptation");
+	if (!to || !scratch) return gp__is_null(info, to ? "scratch" : "settings");
 	gp__predictor *p = gp__online_block(o);
 	if (!(gp__likelihoods[p->likelihood].flags & GP__LIK_GAUSSIAN))
 		return gp__unsupported(info, "likelihood", "is not the Gaussian");
@@ -25538,6 +25539,7 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 #undef odvgp_online_drop
 #undef odvgp_online_seal
 #undef odvgp_online_adapt_scratch
+#undef odvgp_adaptation
 #undef odvgp_online_adapt
 #undef odvgp_sample_scratch
 #undef odvgp_sample

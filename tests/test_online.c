@@ -996,6 +996,25 @@ TEST(bad_arguments_are_refused)
 			ODVGP_E_NAN, "X");
 	CHECK_STATUS(odvgp_online_update(&l.o, NULL, NULL, 0, 1, NULL, 0, NULL), ODVGP_OK);
 	REFUSED_FOR(odvgp_online_add(&l.o, NULL, l.scratch, l.bytes, &info), ODVGP_E_ARG, "X");
+	odvgp_adaptation some = {1, 0, 7, 7};
+	size_t bytes = odvgp_online_adapt_scratch(&l.o, NULL);
+	void *scratch = test_alloc(bytes);
+	wrong[2] = (odvgp_real)NAN;
+#define ADAPT(X, n, to, scratch, bytes) \
+	odvgp_online_adapt(&l.o, X, y, n, to, scratch, bytes, &info)
+	NO_SIZE(odvgp_online_adapt_scratch(NULL, &info), ODVGP_E_ARG, "online");
+	REFUSED_FOR(odvgp_online_adapt(NULL, x, y, 2, &some, scratch, bytes, &info), ODVGP_E_ARG,
+			"online");
+	REFUSED_FOR(ADAPT(x, 2, NULL, scratch, bytes), ODVGP_E_ARG, "settings");
+	REFUSED_FOR(ADAPT(x, 2, &some, NULL, bytes), ODVGP_E_ARG, "scratch");
+	REFUSED_FOR(ADAPT(NULL, 0, &some, NULL, bytes), ODVGP_E_ARG, "scratch");
+	REFUSED_FOR(ADAPT(wrong, 2, &some, scratch, bytes), ODVGP_E_NAN, "X");
+	REFUSED_FOR(ADAPT(x, 2, &some, scratch, bytes - 1), ODVGP_E_MEMORY, "scratch");
+	wrong[2] = (odvgp_real)(HUGE_REAL / 4);
+	REFUSED_FOR(odvgp_online_adapt(&l.o, x, wrong + 2, 1, &some, scratch, bytes, &info),
+			ODVGP_E_NAN, "X");
+	CHECK(some.before == 7 && some.after == 7);
+	free(scratch);
 	REFUSED_FOR(odvgp_online_drop(&l.o, 6, &loss, l.scratch, l.bytes, &info), ODVGP_E_ARG, "k");
 	REFUSED_FOR(odvgp_online_drop(&l.o, 1, &loss, NULL, l.bytes, &info), ODVGP_E_ARG, "scratch");
 	difference_of d = compare(&l.o.server, &before.s, a.X, ROWS);
@@ -1043,6 +1062,14 @@ TEST(bad_arguments_are_refused)
 			odvgp_online_start(&o, &t.s, 6, x, 64, x, 64, &info), ODVGP_E_UNSUPPORTED, "server");
 	unserve(&t), drop(&b);
 	bad = c;
+	bad.lik.kind = ODVGP_LIKELIHOOD_LAPLACE;
+	b = make(&bad);
+	t = serve_rows(&b, NULL, 1);
+	l = learn_from(&t.s, 7);
+	REFUSED_FOR(ADAPT(x, 2, &some, l.scratch, l.bytes), ODVGP_E_UNSUPPORTED, "likelihood");
+	forget(&l);
+	unserve(&t), drop(&b);
+	bad = c;
 	bad.independent = 1;
 	b = make(&bad);
 	t = serve_rows(&b, NULL, 1);
@@ -1052,6 +1079,7 @@ TEST(bad_arguments_are_refused)
 	l.o.novelty = 1;
 	REFUSED_FOR(odvgp_online_update(&l.o, x, y, 2, 1, l.scratch, l.bytes, &info),
 			ODVGP_E_UNSUPPORTED, "online");
+	REFUSED_FOR(ADAPT(x, 2, &some, l.scratch, l.bytes), ODVGP_E_UNSUPPORTED, "online");
 	forget(&l);
 	unserve(&t), drop(&b);
 	unserve(&s);

@@ -463,6 +463,7 @@ TEST(bad_arguments_are_refused)
 	free(scratch);
 #ifdef ODVGP_FLOAT
 	NO_SIZE(odvgp_predict_moments_scratch(&p.s, &info), ODVGP_E_UNSUPPORTED, "float");
+	NO_SIZE(odvgp_predict_moments_gradient_scratch(&p.s, &info), ODVGP_E_UNSUPPORTED, "float");
 	scratch = test_alloc(1);
 	REFUSED_FOR(odvgp_predict_moments(&p.s, m, S, &to, scratch, 1, &info), ODVGP_E_UNSUPPORTED,
 			"float");
