@@ -10091,11 +10091,12 @@ typedef struct {
 	X(A, P, D) \
 	X(share, F, P) \
 	X(mixed, F, P) \
-	/* derivatives in m, d | dd or d | dd | ddd: of one product; T + T', b + b', b', T - T V T, Q */ \
+	/* derivatives in m, d | dd or d | dd | ddd: of one product; T + T', p, its share of the other's \
+	   points, T - T V T, Q */ \
 	X(d, more, third) \
 	X(both, more, D) \
-	X(b_both, more, D) \
-	X(b_other, more *n, D) \
+	X(p, more, D) \
+	X(p_other, more *n, D) \
 	X(H, more *D, D) \
 	X(Q, more *P, M *M) \
 	/* of processes: E[k], E[k k'] and cov, input_cov; one sum over points; of the results */ \
@@ -10275,30 +10276,31 @@ static odvgp_real gp__uncertain_product(gp__uncertain *g, int count)
 }
 
 /*	The last product's derivative by m in the columns at[0] ... at[k]. */
-static odvgp_real gp__uncertain_derivative(gp__uncertain *g, const odvgp_real *b,
-		const odvgp_real *Vb, ptrdiff_t forms, ptrdiff_t k, const ptrdiff_t *at)
+static odvgp_real gp__uncertain_derivative(
+		gp__uncertain *g, ptrdiff_t forms, ptrdiff_t k, const ptrdiff_t *at)
 {
 	ptrdiff_t c = at[k], i = forms + k, D = g->D;
-	odvgp_real T = g->both[c];
-	g->form[i] = b[c] - T * Vb[c];
-	GP__FOR(j, forms) g->form_cov[i][j] = g->a[j * D + c] - T * g->Va[j * D + c];
+	g->form[i] = g->p[c];
+	GP__FOR(j, forms) g->form_cov[i][j] = g->a[j * D + c] - g->both[c] * g->Va[j * D + c];
 	GP__FOR(j, k) g->form_cov[i][forms + j] = -g->H[c * D + at[j]];
 	return gp__uncertain_extend(g, i);
 }
 
 /*	Its d | dd to g->d, with order 3 ddd. */
-static void gp__uncertain_derivatives(
-		gp__uncertain *g, const odvgp_real *b, const odvgp_real *Vb, ptrdiff_t forms, int order)
+static void gp__uncertain_derivatives(gp__uncertain *g, ptrdiff_t forms, int order)
 {
 	ptrdiff_t D = g->D, at[3];
 	odvgp_real *d = g->d, *dd = d + D, *ddd = d + g->second;
 	for (at[0] = 0; at[0] < D; at[0]++) {
-		d[at[0]] = gp__uncertain_derivative(g, b, Vb, forms, 0, at);
-		for (at[1] = 0; at[1] < D; at[1]++) {
-			*dd++ = gp__uncertain_derivative(g, b, Vb, forms, 1, at);
+		d[at[0]] = gp__uncertain_derivative(g, forms, 0, at);
+		for (at[1] = 0; at[1] < D && forms + order > 2; at[1]++) {
+			*dd++ = gp__uncertain_derivative(g, forms, 1, at);
 			for (at[2] = 0; at[2] < D && order == 3; at[2]++)
-				*ddd++ = gp__uncertain_derivative(g, b, Vb, forms, 2, at);
+				*ddd++ = gp__uncertain_derivative(g, forms, 2, at);
 		}
+		/* the same without calls, for most kernels */
+		for (ptrdiff_t e = 0; e < D && forms + order == 2; e++)
+			*dd++ = g->p[at[0]] * g->p[e] - g->H[at[0] * D + e];
 	}
 }
 
@@ -10338,7 +10340,8 @@ static void gp__uncertain_term(gp__uncertain *g, ptrdiff_t u, ptrdiff_t i)
 		value = g->value[own * n + j] = term->scale * exp(tilt);
 		g->e[u * n + j] += value * W;
 		if (g->third) {
-			gp__uncertain_derivatives(g, g->b, g->mu, forms, 3);
+			GP__FOR(d, D) g->p[d] = g->b[d] - T[d] * g->mu[d];
+			gp__uncertain_derivatives(g, forms, 3);
 			GP__FROM(q, t->first, t->first + t->P)
 				isa->axpy(g->third, g->w[q * n + j] * value, g->d, g->dmean + q * g->third);
 		}
@@ -10363,7 +10366,8 @@ static void gp__uncertain_pair(gp__uncertain *g, ptrdiff_t u, ptrdiff_t v, ptrdi
 			(gp__uncertain_tilt(g, g->T + r * D, g->T + s * D) - one->log_det - other->log_det) / 2;
 	GP__FOR(i, n) {
 		g->h[i] = gp__uncertain_shift(g, s, Zv + i * D, g->Vb + i * D) - g->tilt[s * n + i] - logs;
-		if (more) gp__copy(g->b_other + i * D, g->b, D);
+		for (ptrdiff_t d = 0; more && d < D; d++)
+			g->p_other[i * D + d] = g->b[d] - g->both[d] * g->Vb[i * D + d];
 	}
 	GP__FOR(j, n) {
 		odvgp_real h_j = gp__uncertain_shift(g, r, Zu + j * D, g->x) - g->tilt[r * n + j];
@@ -10384,8 +10388,8 @@ static void gp__uncertain_pair(gp__uncertain *g, ptrdiff_t u, ptrdiff_t v, ptrdi
 			g->row[i] = value * (h * both + (both - apart));
 			if (!more) continue;
 			value *= 1 + h;
-			GP__FOR(d, D) g->b_both[d] = g->b[d] + g->b_other[i * D + d];
-			gp__uncertain_derivatives(g, g->b_both, g->mu, forms, 2);
+			GP__FOR(d, D) g->p[d] = g->b[d] - g->both[d] * g->x[d] + g->p_other[i * D + d];
+			gp__uncertain_derivatives(g, forms, 2);
 			GP__FOR(q, P) {
 				ptrdiff_t p = v * P + q;
 				isa->axpy(more, value * g->w[p * n + i], g->d, g->sums + q * more);
@@ -10430,7 +10434,8 @@ static odvgp_real gp__uncertain_prior(gp__uncertain *g, ptrdiff_t u)
 			GP__FOR(f, 2 * t->forms) g->a[f * D + (f > 1 ? k / D : k % D)] = 1;
 			all += v * gp__uncertain_product(g, 2 * t->forms);
 			if (!g->second) continue;
-			gp__uncertain_derivatives(g, g->mu, g->mu, 2 * t->forms, 2);
+			gp__zero(g->p, D);
+			gp__uncertain_derivatives(g, 2 * t->forms, 2);
 			GP__FROM(p, u * P, u * P + P)
 				g->t->blas.isa->axpy(g->second, v, g->d, g->dcov + p * (g->t->p->P + 1) * g->second);
 		}
