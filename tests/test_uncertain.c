@@ -326,6 +326,8 @@ TEST(far_and_wide_inputs)
 		CHECK_NEAR(g.cov[0], prior, 0.01 * prior);
 	}
 	compare(&p, a.X, roots[0], "trained");
+	const odvgp_real one[] = {1, 1}, S[] = {0.09, 0.03, 0.03, 0.1};
+	check_derivatives(&p, a.X, S, one, 1e-6, "trained");
 	unserve(&p);
 	drop(&a);
 }
