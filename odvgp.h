@@ -1901,7 +1901,7 @@ ODVGP_API odvgp_status odvgp_online_drop(odvgp_online *online, ptrdiff_t k, doub
 	Cost	3 to 6 bounds a step and parameter, each O(P (M^3 + n M^2)) */
 typedef struct odvgp_adaptation {
 	ptrdiff_t steps;
-	int keep_noise;		  /* 1: noise variances stay */
+	int keep_noise;       /* 1: noise variances stay */
 	double before, after; /* out: the bound */
 } odvgp_adaptation;
 ODVGP_API size_t odvgp_online_adapt_scratch(const odvgp_online *online, odvgp_info *info);
@@ -10358,8 +10358,7 @@ static void gp__uncertain_term(gp__uncertain *g, ptrdiff_t u, ptrdiff_t i)
 static void gp__uncertain_pair(gp__uncertain *g, ptrdiff_t u, ptrdiff_t v, ptrdiff_t r, ptrdiff_t s)
 {
 	const odvgp__simd *isa = g->t->blas.isa;
-	ptrdiff_t D = g->D, n = g->n, P = g->t->P, M = g->t->p->M, all = g->t->p->P,
-			  more = g->second;
+	ptrdiff_t D = g->D, n = g->n, P = g->t->P, M = g->t->p->M, all = g->t->p->P, more = g->second;
 	const gp__term *one = g->term + r, *other = g->term + s;
 	const odvgp_real *Zu = g->Z + u * n * D, *Zv = g->Z + v * n * D;
 	odvgp_real logs =
@@ -10404,8 +10403,8 @@ static void gp__uncertain_pair(gp__uncertain *g, ptrdiff_t u, ptrdiff_t v, ptrdi
 			g->p_cov[q * all + to] += sum;
 			if (u != v) g->p_cov[to * all + q] += sum;
 			if (!more) continue;
-			isa->axpy(more, g->w[q * n + j], g->sums + k % P * more,
-					g->dcov + (q * all + to) * more);
+			isa->axpy(
+					more, g->w[q * n + j], g->sums + k % P * more, g->dcov + (q * all + to) * more);
 			if (u != v)
 				isa->axpy(more, g->w[q * n + j], g->sums + k % P * more,
 						g->dcov + (to * all + q) * more);
@@ -10437,7 +10436,8 @@ static odvgp_real gp__uncertain_prior(gp__uncertain *g, ptrdiff_t u)
 			gp__zero(g->p, D);
 			gp__uncertain_derivatives(g, 2 * t->forms, 2);
 			GP__FROM(p, u * P, u * P + P)
-				g->t->blas.isa->axpy(g->second, v, g->d, g->dcov + p * (g->t->p->P + 1) * g->second);
+				g->t->blas.isa->axpy(
+						g->second, v, g->d, g->dcov + p * (g->t->p->P + 1) * g->second);
 		}
 	}
 	return all;
@@ -12474,7 +12474,8 @@ static int gp__adapt_kernel(gp__adapt *g)
 	ptrdiff_t M = t->p->M, m = M;
 	t->job->X2 = NULL;
 	for (int gamma = 0; gamma < 2; gamma++, m = t->p->M_gamma) {
-		odvgp_real *points = gamma ? v.gamma : v.beta, *centre = gamma ? v.gamma_centre : v.beta_centre;
+		odvgp_real *points = gamma ? v.gamma : v.beta,
+				   *centre = gamma ? v.gamma_centre : v.beta_centre;
 		gp__predict_points(t, points, m, centre);
 		GP__FOR(j, m) {
 			gp__point_at(t, j, t->X);

@@ -752,8 +752,9 @@ TEST(streaming_bounds_add_up_to_the_batch)
 		}
 		CHECK_STATUS(odvgp_elbo(all.m, all.X, all.Y, ROWS, &elbo, NULL, NULL, NULL), ODVGP_OK);
 		/* a's part of the KL, which the stream leaves out */
-		CHECK_STATUS(
-				odvgp_elbo(first.m, first.X, first.Y, k < 2 ? FIRST : ROWS, &elbo_first, &gamma, NULL, NULL), ODVGP_OK);
+		CHECK_STATUS(odvgp_elbo(first.m, first.X, first.Y, k < 2 ? FIRST : ROWS, &elbo_first,
+							 &gamma, NULL, NULL),
+				ODVGP_OK);
 		served start = serve_rows(&first, NULL, ROWS), batch = serve_rows(&all, NULL, ROWS);
 		learner l = learn_from(&start.s, 8);
 		double want = (double)elbo + (double)gamma, at_once = bound_of(&l, all.X, all.Y, ROWS),
@@ -854,7 +855,8 @@ TEST(the_bound_is_that_of_the_definition)
 	learn(&l, a.X, a.Y, FIRST, 1);
 	const odvgp_real *X = a.X + FIRST, *Y = a.Y + FIRST;
 	const odvgp_adaptation none = {0, 0, 0, 0}, some = {12, 0, 0, 0};
-	double got = adapt(&l, X, Y, ROWS - FIRST, none).before, want = bound_by_definition(&a, old, old);
+	double got = adapt(&l, X, Y, ROWS - FIRST, none).before,
+		   want = bound_by_definition(&a, old, old);
 	CHECK_NEAR(got, want, BY_PRECISION(1e-8, 1e-2) * fabs(want));
 	odvgp_adaptation step = adapt(&l, X, Y, ROWS - FIRST, some);
 	const gp__view v = gp__view_of(gp__layer_of(&l.o.server), 0);
@@ -894,8 +896,7 @@ TEST(the_bound_rises)
 		learner other = learn_from(&l.o.server, 7);
 		odvgp_adaptation step = adapt(&other, X, Y, ROWS - FIRST, one);
 		CHECK_NEAR(step.before, got.before, BY_PRECISION(1e-7, 1e-3) * fabs(got.before));
-		CHECK_SAY(step.after > step.before, "from %.9g to %.9g",
-				step.before, step.after);
+		CHECK_SAY(step.after > step.before, "from %.9g to %.9g", step.before, step.after);
 		forget(&other);
 		other = learn_from(&l.o.server, 7);
 		got = adapt(&other, X, Y, ROWS - FIRST, more);
@@ -934,8 +935,8 @@ TEST(a_wrong_lengthscale_is_mended)
 				Y[i] = (odvgp_real)(sin(4 * (double)X[i]) + 0.1 * test_normal());
 			}
 			if (b == 20) {
-				CHECK_STATUS(odvgp_predict_logp(
-									 &l.o.server, X, Y, BATCH, out, l.scratch, l.bytes, NULL),
+				CHECK_STATUS(
+						odvgp_predict_logp(&l.o.server, X, Y, BATCH, out, l.scratch, l.bytes, NULL),
 						ODVGP_OK);
 				for (int i = 0; i < BATCH; i++) logp[k] += (double)out[i] / BATCH;
 			} else if (k == 1) {
@@ -1000,11 +1001,10 @@ TEST(bad_arguments_are_refused)
 	size_t bytes = odvgp_online_adapt_scratch(&l.o, NULL);
 	void *scratch = test_alloc(bytes);
 	wrong[2] = (odvgp_real)NAN;
-#define ADAPT(X, n, to, scratch, bytes) \
-	odvgp_online_adapt(&l.o, X, y, n, to, scratch, bytes, &info)
+#define ADAPT(X, n, to, scratch, bytes) odvgp_online_adapt(&l.o, X, y, n, to, scratch, bytes, &info)
 	NO_SIZE(odvgp_online_adapt_scratch(NULL, &info), ODVGP_E_ARG, "online");
-	REFUSED_FOR(odvgp_online_adapt(NULL, x, y, 2, &some, scratch, bytes, &info), ODVGP_E_ARG,
-			"online");
+	REFUSED_FOR(
+			odvgp_online_adapt(NULL, x, y, 2, &some, scratch, bytes, &info), ODVGP_E_ARG, "online");
 	REFUSED_FOR(ADAPT(x, 2, NULL, scratch, bytes), ODVGP_E_ARG, "settings");
 	REFUSED_FOR(ADAPT(x, 2, &some, NULL, bytes), ODVGP_E_ARG, "scratch");
 	REFUSED_FOR(ADAPT(NULL, 0, &some, NULL, bytes), ODVGP_E_ARG, "scratch");

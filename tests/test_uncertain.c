@@ -138,7 +138,8 @@ static void compare(const served *p, const odvgp_real *m, const odvgp_real *root
     where S has no room to shrink, second order forward ones. */
 enum { OF_ONE = OUTPUTS * (1 + OUTPUTS + INPUTS) };
 
-static ptrdiff_t stacked(const odvgp_server *s, const odvgp_real *m, const odvgp_real *S, double *to)
+static ptrdiff_t stacked(
+		const odvgp_server *s, const odvgp_real *m, const odvgp_real *S, double *to)
 {
 	results g = moments_of(s, m, S);
 	ptrdiff_t F = s->F, n = 0;
@@ -194,8 +195,8 @@ static void check_derivatives(const served *p, const odvgp_real *m, const odvgp_
 			if (k < 2) got = by_m[i * 2 + c];
 			else if (k < 4) got = d[c * 3];
 			else got = d[1] + d[2] + 2 * (d[0] * unit[0] / unit[1] + d[3] * unit[1] / unit[0]);
-			double scale = (i < F ? 1 : i < F + F * F ? 1 : unit[(i - F - F * F) / F]) /
-						   (k < 2 ? unit[c] : unit[c] * unit[e]);
+			double scale = 1 / (k < 2 ? unit[c] : unit[c] * unit[e]);
+			if (i >= F + F * F) scale *= unit[(i - F - F * F) / F];
 			CHECK_SAY(fabs(got - want) < tolerance * scale * (1 + test_max_abs(g.cov, F * F)),
 					"%s: result %d by %d: %.10g, not %.10g", what, (int)i, k, got, want);
 			CHECK(fabs(d[1] - d[2]) <= 1e-9 * (fabs(d[1]) + scale));
