@@ -1748,11 +1748,11 @@ ODVGP_API odvgp_status odvgp_predict_sigma_points(const odvgp_server *server, co
 		const odvgp_real *S, const odvgp_moments *moments, void *scratch, size_t scratch_bytes,
 		odvgp_info *info);
 
-/*	The same with derivatives, exact too, for planners that chain moments along a rollout. R = F + F F
-	+ D F rows are the numbers of mean, cov and input_cov, one after the other.
-		by_m, by_S	[R,D], [R,D,D] out or NULL. by_S is symmetric: a change dS adds to number r the
-					sum over i and j of by_S[r,i,j] dS[i,j]. S may be singular, or 0
-	Cost	O((M + Mg)^2 P D^2) more for each pair, with P M^2 and R D^2 numbers more of scratch */
+/*	The same with derivatives, exact too, for planners that chain moments along a rollout. They have
+	a row for each of the R = F + F F + D F numbers of mean, cov and input_cov, in this order.
+		by_m, by_S	[R,D], [R,D,D] out or NULL. by_S is symmetric: a symmetric dS adds to number r
+					the sum over i and j of by_S[r,i,j] dS[i,j]. S may be singular, or 0
+	Cost	O((M + Mg)^2 P D^2) more for each pair, P M^2 + (R + P D) D^2 numbers more of scratch */
 typedef struct odvgp_moments_gradient {
 	odvgp_moments moments;
 	odvgp_real *by_m, *by_S;
@@ -1826,11 +1826,11 @@ ODVGP_API odvgp_status odvgp_compact(
 /* --- learning online --- */
 
 /*	A predictor whose q(u) learns new rows, in the caller's memory and without the code for training.
-	a_gamma stays, and hyperparameters but for odvgp_online_adapt. With the Gaussian likelihood q is what odvgp_fit_q would make
-	of all rows (SOLVE-GP's also with the correlation of its blocks); with others each row is a
-	natural step of length 1 from the q before it. Any prediction may use &online.server between
-	updates: there is no inverse to compute first. Moments at uncertain inputs, paths, odvgp_export
-	and odvgp_compact return E_UNSUPPORTED. */
+	a_gamma stays, and hyperparameters but for odvgp_online_adapt. With the Gaussian likelihood q is
+	what odvgp_fit_q would make of all rows (SOLVE-GP's also with the correlation of its blocks);
+	with others each row is a natural step of length 1 from the q before it. Any prediction may use
+	&online.server between updates: there is no inverse to compute first. Moments at uncertain
+	inputs, paths, odvgp_export and odvgp_compact return E_UNSUPPORTED. */
 typedef struct odvgp_online {
 	odvgp_server server;
 	/* Above 0: before odvgp_online_update learns a row, x becomes an inducing input if the others
@@ -12558,8 +12558,8 @@ static double gp__adapt_bound(gp__adapt *g)
 	return bound - bound == 0 ? bound : -HUGE_VAL;
 }
 
-/*	A step of parameter i's logarithm: the derivative over minus the curvature, at most 1, and shorter
-	until the bound rises. Returns the bound. */
+/*	A step of parameter i's logarithm: derivative over minus curvature, at most 1, and shorter until
+	the bound rises. Returns the bound. */
 static double gp__adapt_step(gp__adapt *g, ptrdiff_t i, double now)
 {
 	const double h = sqrt(sqrt((double)GP__EPS));
