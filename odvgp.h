@@ -931,6 +931,7 @@ typedef struct odvgp_allocator {
 #define odvgp_online_add odvgpf_online_add
 #define odvgp_online_drop odvgpf_online_drop
 #define odvgp_online_seal odvgpf_online_seal
+#define odvgp_online_store odvgpf_online_store
 #define odvgp_online_adapt_scratch odvgpf_online_adapt_scratch
 #define odvgp_adaptation odvgpf_adaptation
 #define odvgp_online_adapt odvgpf_online_adapt
@@ -1909,6 +1910,16 @@ ODVGP_API odvgp_status odvgp_online_adapt(odvgp_online *online, const odvgp_real
 		const odvgp_real *Y, ptrdiff_t n, odvgp_adaptation *settings, void *scratch,
 		size_t scratch_bytes, odvgp_info *info);
 
+#ifndef ODVGP_NO_TRAINING
+/*	Give the model from which the predictor came what it has learned: q_mu and q_sqrt, to save it, or
+	to train on. Its points and hyperparameters must be the predictor's, so not after
+	odvgp_online_add, _drop or _adapt. What SOLVE-GP's predictor learned goes to a COUPLED model of
+	all its points, beta's first.
+	Returns	E_SIZE (another M or P) | E_UNSUPPORTED (layers, q not whitened or not DENSE) | E_NOT_PD
+	Cost	O(P M^3) */
+ODVGP_API odvgp_status odvgp_online_store(
+		const odvgp_online *online, odvgp_model *model, odvgp_info *info);
+#endif
 /*	Write the checksum of the predictor at online.server.block. The bytes returned can be stored, and
 	opened by odvgp_server_from_block, until the next update. */
 ODVGP_API size_t odvgp_online_seal(odvgp_online *online, odvgp_info *info);
@@ -20917,6 +20928,49 @@ static void gp__fit_take(gp__unit *u)
 	m->state.good_valid = 0;
 }
 
+/* --- odvgp_online_store --- */
+
+/*	Stages a unit's q: S = P^-1 has the factor R^-1, with P = G G^T = R^T R. */
+static odvgp_status gp__online_stage(
+		const odvgp_online *o, const gp__predictor *p, gp__unit *u, odvgp_info *info)
+{
+	odvgp_model *m = u->model;
+	const odvgp_blas *blas = &m->tape.blas;
+	const gp__block *block = &u->block[GP__ON_BETA];
+	ptrdiff_t M = u->M;
+	gp__view v = gp__view_of(p, u->number);
+	GP__FOR(q, u->P) {
+		ptrdiff_t at = (u->number * u->P + q) * o->most;
+		odvgp_real *mu = gp__fit_slot(m, block->slot_mu) + q * M,
+				   *root = gp__fit_slot(m, block->slot_sqrt) + q * M * M;
+		GP__FOR(i, M) mu[i] = o->m[at + i] - (u->shift.id ? o->c[at + i] : 0);
+		odvgp_syrk(blas, 0, M, M, 1, v.factor + q * M * M, M, NULL, 0, root, M);
+		odvgp_status s = odvgp_potrf_reverse(blas, M, root, M, info);
+		if (s) return s;
+		odvgp_trtri(blas, M, root, M);
+	}
+	return ODVGP_OK;
+}
+
+ODVGP_API odvgp_status odvgp_online_store(
+		const odvgp_online *o, odvgp_model *m, odvgp_info *info)
+{
+	odvgp_status s = ODVGP_OK;
+	if (!gp__model_ok(m) || !o || !o->z) return gp__is_null(info, o && o->z ? "model" : "online");
+	const gp__predictor *p = gp__online_block(o);
+	const gp__unit *first = m->unit;
+	if (m->cfg.layers > 1 || first->param != ODVGP_PARAMETRISATION_WHITENED ||
+			m->cfg.layer[0].cov_part != ODVGP_COV_PART_DENSE || !first->block[0].slot_mu)
+		return gp__unsupported(info, "model", "must have one layer and a whitened dense q");
+	if (p->units != m->units || p->P != m->units * first->P || p->M != first->M)
+		return gp__fail(info, ODVGP_E_SIZE, "M", -1, (double)p->M, "or P is not that of the model");
+	gp__fit_stage(m);
+	for (int k = 0; k < m->units && !s; k++) s = gp__online_stage(o, p, &m->unit[k], info);
+	for (int k = 0; k < m->units && !s; k++) gp__fit_take(&m->unit[k]);
+	gp__end_loan(&m->par.lent, GP__LENT_OPTIMUM);
+	return s;
+}
+
 /*	Exact GP regression as O(M)'s predictor: Z = X, q_mu = (K + s I)^-1 r, q_diag = 1 / s. */
 static odvgp_status gp__fit_exact(gp__fit *f)
 {
@@ -25544,6 +25598,7 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 #undef odvgp_online_add
 #undef odvgp_online_drop
 #undef odvgp_online_seal
+#undef odvgp_online_store
 #undef odvgp_online_adapt_scratch
 #undef odvgp_adaptation
 #undef odvgp_online_adapt

@@ -133,6 +133,7 @@ TEST(rows_are_learned_as_the_batch)
 	{
 		if (cov != ODVGP_COV_PART_DENSE || mean == FREE || mean == TIED || mean == BLOCKS) continue;
 		fixture first, all;
+		odvgp_info info = no_info();
 		make_two(mean, cov, &first, &all);
 		fit_q(&first), fit_q(&all);
 		served batch = serve_rows(&all, NULL, ROWS), start = serve_rows(&first, NULL, ROWS);
@@ -150,6 +151,14 @@ TEST(rows_are_learned_as_the_batch)
 			CHECK_SAY(off < BY_PRECISION(1e-9, 1e-3), "%s: gradients %.2g", mean_name[mean], off);
 		}
 		CHECK_INT(l.o.lost + l.o.negative, 0);
+		/* The model takes what was learned, and its predictor is that of the batch. */
+		CHECK_SAY(odvgp_online_store(&l.o, first.m, &info) == ODVGP_OK, "%s: %s", mean_name[mean],
+				info.text);
+		unserve(&start);
+		start = serve_rows(&first, NULL, ROWS);
+		d = compare(&start.s, &batch.s, all.X, ROWS);
+		CHECK_SAY(d.mean < BY_PRECISION(1e-9, 2e-3) && d.sd < BY_PRECISION(1e-9, 2e-3),
+				"%s: stored: mean %.2g, sd %.2g", mean_name[mean], d.mean, d.sd);
 		forget(&l);
 		if (mean == BETA || mean == ORTH) { /* from the prior, row by row */
 			unserve(&start);
@@ -201,6 +210,15 @@ TEST(two_blocks_are_one)
 	difference_of off = compare(&l.o.server, &batch.s, one.X, ROWS);
 	CHECK_SAY(off.mean < BY_PRECISION(1e-5, 0.05) && off.sd < BY_PRECISION(1e-5, 0.05),
 			"mean %.2g, sd %.2g", off.mean, off.sd);
+	/* what two blocks learned goes to the model of one */
+	q_is_prior(&one);
+	CHECK_STATUS(odvgp_online_store(&l.o, blocks.m, NULL), ODVGP_E_UNSUPPORTED);
+	CHECK_STATUS(odvgp_online_store(&l.o, one.m, NULL), ODVGP_OK);
+	unserve(&start);
+	start = serve_rows(&one, NULL, ROWS);
+	off = compare(&start.s, &batch.s, one.X, ROWS);
+	CHECK_SAY(off.mean < BY_PRECISION(1e-5, 0.05) && off.sd < BY_PRECISION(1e-5, 0.05),
+			"stored: mean %.2g, sd %.2g", off.mean, off.sd);
 	forget(&l);
 	unserve(&batch), unserve(&start);
 	drop(&blocks), drop(&one);
@@ -269,6 +287,13 @@ TEST(weights_noises_and_missing_targets)
 		/* the turn of the prior's directions is not stored */
 		d = compare(&more.o.server, &l.o.server, x, ROWS);
 		CHECK(d.mean < 0.5 && d.sd < 0.5);
+		/* and given to the model */
+		CHECK_STATUS(odvgp_online_store(&l.o, a.m, NULL), ODVGP_OK);
+		unserve(&start);
+		start = serve_rows(&a, &units, ROWS);
+		d = compare(&start.s, &l.o.server, x, ROWS);
+		CHECK_SAY(d.mean < BY_PRECISION(1e-9, 2e-3) && d.sd < BY_PRECISION(1e-9, 2e-3),
+				"%d, stored: mean %.2g, sd %.2g", k, d.mean, d.sd);
 		forget(&l), forget(&more);
 		unserve(&batch), unserve(&start);
 		free(Y);
@@ -996,6 +1021,11 @@ TEST(bad_arguments_are_refused)
 	REFUSED_FOR(odvgp_online_update(&l.o, x, wrong + 2, 1, 1, l.scratch, l.bytes, &info),
 			ODVGP_E_NAN, "X");
 	CHECK_STATUS(odvgp_online_update(&l.o, NULL, NULL, 0, 1, NULL, 0, NULL), ODVGP_OK);
+	REFUSED_FOR(odvgp_online_store(NULL, a.m, &info), ODVGP_E_ARG, "online");
+	REFUSED_FOR(odvgp_online_store(&l.o, NULL, &info), ODVGP_E_ARG, "model");
+	CHECK_STATUS(odvgp_online_add(&l.o, x, l.scratch, l.bytes, NULL), ODVGP_OK);
+	REFUSED_FOR(odvgp_online_store(&l.o, a.m, &info), ODVGP_E_SIZE, "M");
+	CHECK_STATUS(odvgp_online_drop(&l.o, 6, NULL, l.scratch, l.bytes, NULL), ODVGP_OK);
 	REFUSED_FOR(odvgp_online_add(&l.o, NULL, l.scratch, l.bytes, &info), ODVGP_E_ARG, "X");
 	odvgp_adaptation some = {1, 0, 7, 7};
 	size_t bytes = odvgp_online_adapt_scratch(&l.o, NULL);
