@@ -101,15 +101,16 @@ CONTENTS   (search for a tag with its arrows)
   Storage. Arrays are row-major without padding; triangular matrices are lower; `ld` counts elements
 	from row to row. The row of data is the first index of what a call reads, X [n,D] and Y [n,T],
 	and the last of what it writes: mean, var [F,n], cov [F,n,n] or [F,F,n], samples [count,F,n].
-	Calls that train and have no n take all data, X [N,D] and Y [N,T].
+	Calls that train and have no n take all data, X [N,D] and Y [N,T]; X and Y both NULL stand for
+	the rows of odvgp_set_reader.
   Calls. Arguments stand in this order; >>api_low keeps that of the BLAS.
 	model, server, online, pool, blas, copy	what is made or used
 	config, path, name					what it is made from; which part is meant
 	X, Y, file							data; a model file in memory
 	n, D								rows, columns
 	steps, tau, columns, scales, ...	settings of the call
-	watch, allocator, threads, isa		the caller's hooks (NULL: none, malloc and free, serial); an
-										instruction set (ODVGP_ISA_AUTO: the best)
+	watch, allocator, threads, reader,	the caller's hooks (NULL: none, malloc and free, serial,
+	isa									none); an instruction set (ODVGP_ISA_AUTO: the best)
 	mean, var, elbo, gradient, ...		results: mean and var of f, mean_y and var_y of y; var and
 										cov are variances, never standard deviations
 	block, scratch						memory that the result keeps; memory for this call only,
@@ -876,6 +877,10 @@ typedef struct odvgp_allocator {
 #define odvgp_standardise odvgpf_standardise
 #define odvgp_step odvgpf_step
 #define odvgp_step_batch odvgpf_step_batch
+#define odvgp_reader odvgpf_reader
+#define odvgp_reader_size odvgpf_reader_size
+#define odvgp_set_reader odvgpf_set_reader
+#define odvgp_reader_scales odvgpf_reader_scales
 #define odvgp_elbo odvgpf_elbo
 #define odvgp_elbo_columns odvgpf_elbo_columns
 #define odvgp_natgrad_step odvgpf_natgrad_step
@@ -1339,7 +1344,8 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *model, const odvgp_real *X, const 
 		ptrdiff_t steps, const odvgp_watch *watch, odvgp_info *info);
 
 #ifndef ODVGP_NO_MALLOC
-/*	Allocate a model and initialise it from the data; *model is NULL on an error.
+/*	Allocate a model and initialise it from the data, unless X and Y are NULL: then set a reader, or
+	slots, next. *model is NULL on an error.
 	Returns	what odvgp_model_init and odvgp_init_data return */
 ODVGP_API odvgp_status odvgp_model_create(odvgp_model **model, const odvgp_config *config,
 		const odvgp_real *X, const odvgp_real *Y, const odvgp_allocator *allocator,
@@ -1449,6 +1455,32 @@ ODVGP_API odvgp_status odvgp_warm_start(odvgp_model *model, const odvgp_real *X,
 	Cost	O(n D) */
 ODVGP_API odvgp_status odvgp_column_scales(const odvgp_real *X, ptrdiff_t n, ptrdiff_t D,
 		odvgp_real *mean, odvgp_real *scale, odvgp_info *info);
+
+/*	Rows that need not be in memory: a table on a disk, a generator, a data base. `read` puts the n
+	rows with these numbers, 0 to N - 1, into X [n,D] and Y [n,columns], as they would stand in
+	memory; X or Y is NULL where it is not wanted. n is at most 256; numbers rise by 1 in passes
+	over all data, else they are random. It returns n, or on a failure the number of rows before the
+	one that failed. It must give the same rows each time, and is called from one thread at a
+	time. */
+typedef struct odvgp_reader {
+	ptrdiff_t (*read)(
+			void *user, const ptrdiff_t *rows, ptrdiff_t n, odvgp_real *X, odvgp_real *Y);
+	void *user;
+} odvgp_reader;
+/*	From now on calls that train take the reader's rows where X and Y are NULL (with n: the first
+	n), with the bits of the same rows in memory. `block` is the reader's as long as the model or a
+	copy uses it; a loaded model has no reader; reader NULL: none. Kept in memory are a minibatch,
+	read once a step, the sample of odvgp_init_data, and the subset of odvgp_warm_start; else 256
+	rows at a time, in as many passes as the call needs: odvgp_init_data 4, and up to 3 for each
+	target, a bound without q 2, an iteration of L-BFGS one more.
+	Returns	E_UNSUPPORTED (the objectives EXACT and TIGHT and init.hyperparams ULAPANE need all
+			rows). Calls that read: E_IO, with the row that failed in info.row */
+ODVGP_API size_t odvgp_reader_size(const odvgp_model *model, odvgp_info *info);
+ODVGP_API odvgp_status odvgp_set_reader(odvgp_model *model, const odvgp_reader *reader, void *block,
+		size_t block_bytes, odvgp_info *info);
+/*	odvgp_column_scales of the reader's X: mean, scale [D]. */
+ODVGP_API odvgp_status odvgp_reader_scales(
+		odvgp_model *model, odvgp_real *mean, odvgp_real *scale, odvgp_info *info);
 
 /*	out = (X - mean) / scale by columns; X, out [n,D], mean, scale [D]; out may be X. E_ARG refuses
 	n < 0, D < 1, a mean that is not finite, and a scale that is not positive and finite; NaN and
@@ -15068,6 +15100,28 @@ typedef struct {
 	unsigned converged : 1, stuck : 1, stopped : 1;
 } gp__lbfgs;
 
+/*	Of a column's values; sum and squares of scaled ones (>>init). */
+typedef struct {
+	odvgp_real first;
+	double low, high, sum, squares;
+} gp__column_sums;
+
+#define GP__READ_ROWS 256 /* at most, in one call */
+
+/*	Where rows come from if X and Y are NULL, in memory of odvgp_reader_scratch bytes. */
+typedef struct {
+	odvgp_reader given;
+	/* the first failure of a call: nothing more is read */
+	odvgp_info failure;
+	ptrdiff_t *row;    /* [READ_ROWS]: numbers of rows */
+	odvgp_real *X, *Y; /* [READ_ROWS,D], [READ_ROWS,columns of Y] */
+	odvgp_real *pair;  /* [2,D]: rows read one by one */
+	odvgp_real *batch_X, *batch_Y; /* [batch,...] of a minibatch */
+	odvgp_real *sample;            /* [samples,D], of odvgp_init_data */
+	ptrdiff_t samples;
+	gp__column_sums *column; /* [D] */
+} gp__reader;
+
 struct odvgp_model {
 	uint32_t magic;
 	int units;
@@ -15105,6 +15159,7 @@ struct odvgp_model {
 	gp__loan kept; /* GP__KEPT_...: copies of par.value and data_sd during a change that may fail */
 	odvgp_allocator allocator;
 	void *allocation;
+	gp__reader *reader; /* of odvgp_set_reader, or NULL */
 };
 
 /* --- the watch; loops over a model's parts --- */
@@ -18920,11 +18975,12 @@ static int gp__likelihood_slots(odvgp_model *m, int positive, int *slots)
 	The head runs forward, each tile forward and backward, adding to the head's adjoints, then the
 	head backward. The bound is linear in the sum over rows: one visit of each tile is enough. */
 
-/*	n rows from `first`, of the data or an epoch's permutation. */
+/*	n rows from `first`, of the data or an epoch's permutation. X and Y hold all rows; `gathered`:
+	these alone; NULL: the reader has them. */
 typedef struct {
 	const odvgp_real *X, *Y;
 	ptrdiff_t n, first;
-	int permuted;
+	int permuted, gathered;
 	uint64_t epoch;
 } gp__rows;
 
@@ -18933,6 +18989,69 @@ typedef struct {
 	int grad, stats, all;
 	int purpose; /* GP__GIVES_... */
 } gp__wants_list;
+
+/* --- rows of a reader --- */
+
+/*	OK, or the failed read of this call. */
+static odvgp_status gp__read_status(const odvgp_model *m, odvgp_info *info)
+{
+	if (!m->reader || !m->reader->failure.status) return ODVGP_OK;
+	if (info) *info = m->reader->failure;
+	return m->reader->failure.status;
+}
+
+/*	The n <= READ_ROWS rows of reader->row to X and Y, either of which may be NULL; zeros after a
+	failure. */
+static odvgp_status gp__read(
+		const odvgp_model *m, ptrdiff_t n, odvgp_real *X, odvgp_real *Y, odvgp_info *info)
+{
+	gp__reader *r = m->reader;
+	if (!r->failure.status) {
+		ptrdiff_t done = r->given.read(r->given.user, r->row, n, X, Y);
+		if (done == n) return ODVGP_OK;
+		gp__fail(&r->failure, ODVGP_E_IO, "read", r->row[done > 0 && done < n ? done : 0], 0,
+				"did not deliver a row");
+	}
+	if (X) gp__zero(X, n * m->cfg.layer[0].D);
+	if (Y) gp__zero(Y, n * gp__y_columns(&m->y));
+	return gp__read_status(m, info);
+}
+
+/*	X's row of the data in memory, or read into one of two places. */
+static const odvgp_real *gp__x_row(
+		const odvgp_model *m, const odvgp_real *X, ptrdiff_t row, int place)
+{
+	ptrdiff_t D = m->cfg.layer[0].D;
+	if (X) return X + row * D;
+	odvgp_real *to = m->reader->pair + place * D;
+	m->reader->row[0] = row;
+	gp__read(m, 1, to, NULL, NULL);
+	return to;
+}
+
+/*	What a pass does with rows in order; `arg` is its own. */
+typedef odvgp_status (*gp__pass)(void *arg, const gp__rows *rows, odvgp_info *info);
+
+enum { GP__PASS_X = 1, GP__PASS_Y = 2 };
+/*	Shows `pass` what it wants of all rows: at once from memory, or as they are read. */
+static odvgp_status gp__pass_rows(const odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
+		int wants, gp__pass pass, void *arg, odvgp_info *info)
+{
+	odvgp_status s = ODVGP_OK;
+	gp__rows rows = {X, Y, m->cfg.N, 0, 0, 0, 0};
+	gp__reader *r = m->reader;
+	if (X || Y) return pass(arg, &rows, info);
+	for (; rows.first < m->cfg.N && !s; rows.first += rows.n) {
+		odvgp_real *x = wants & GP__PASS_X ? r->X : NULL, *y = wants & GP__PASS_Y ? r->Y : NULL;
+		rows.X = x;
+		rows.Y = y;
+		rows.n = GP__MIN(m->cfg.N - rows.first, GP__READ_ROWS);
+		GP__FOR(i, rows.n) r->row[i] = rows.first + i;
+		s = gp__read(m, rows.n, x, y, info);
+		if (!s) s = pass(arg, &rows, info);
+	}
+	return s;
+}
 
 /* --- loading a tile --- */
 
@@ -18987,6 +19106,14 @@ static void gp__tile_normals(odvgp_model *m, ptrdiff_t at, ptrdiff_t n)
 	}
 }
 
+/*	Rows [at, at + n) of a reader. */
+static odvgp_status gp__rows_read(const odvgp_model *m, const gp__rows *rows, ptrdiff_t at,
+		ptrdiff_t n, odvgp_real *X, odvgp_real *Y, odvgp_info *info)
+{
+	GP__FOR(i, n) m->reader->row[i] = gp__row_at(m, rows, at + i);
+	return gp__read(m, n, X, Y, info);
+}
+
 /*	Rows [at, at + n) into the tile's X and, transposed, once per sample, Y. X's stamp changes only
 	with X. */
 GP__NOINLINE odvgp_status gp__tile_load(
@@ -18996,14 +19123,24 @@ GP__NOINLINE odvgp_status gp__tile_load(
 	ptrdiff_t D = m->cfg.layer[0].D, C = gp__y_columns(&m->y), S = m->unit[m->units - 1].times;
 	int changed = m->tape.rows != n;
 	GP__FOR(i, n) {
-		ptrdiff_t row = gp__row_at(m, rows, at + i);
-		const odvgp_real *x = rows->X + row * D, *y = rows->Y + row * C;
+		odvgp_status s = ODVGP_OK;
+		ptrdiff_t row = gp__row_at(m, rows, at + i), k = rows->gathered ? at + i : row;
+		const odvgp_real *from_X = rows->X, *from_Y = rows->Y;
+		if (!from_X) {
+			from_X = m->reader->X;
+			from_Y = m->reader->Y;
+			k = i % GP__READ_ROWS;
+			if (!k)
+				s = gp__rows_read(m, rows, at + i, GP__MIN(n - i, GP__READ_ROWS), m->reader->X,
+						m->reader->Y, info);
+		}
+		const odvgp_real *x = from_X + k * D, *y = from_Y + k * C;
 		if (!gp__finite(x, D)) {
 			ptrdiff_t d = gp__first_nonfinite(x, D);
 			X->stamp = ++m->tape.clock; /* some rows are overwritten */
 			return gp__fail(info, ODVGP_E_NAN, "X", row, (double)x[d], "a row is not finite");
 		}
-		odvgp_status s = gp__targets_check(&m->y, y, 1, row, info);
+		if (!s) s = gp__targets_check(&m->y, y, 1, row, info);
 		if (!s && (s = gp__tile_target(m, i, y)) != ODVGP_OK)
 			gp__fail(info, s, "Y", row, 0,
 					"exact regression takes no weight of 0: leave out the row");
@@ -19427,15 +19564,19 @@ static int gp__columns_sampled(const odvgp_model *m)
 
 static gp__rows gp__rows_plain(const odvgp_real *X, const odvgp_real *Y, ptrdiff_t n)
 {
-	gp__rows rows = {X, Y, n, 0, 0, 0};
+	gp__rows rows = {X, Y, n, 0, 0, 0, 0};
 	return rows;
 }
 
 static odvgp_status gp__rows_check(const odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
 		ptrdiff_t n, odvgp_info *info)
 {
-	if (!gp__model_ok(m) || !X || !Y)
+	int reads = gp__model_ok(m) && m->reader && !X && !Y;
+	if (!gp__model_ok(m) || (!reads && (!X || !Y)))
 		return gp__is_null(info, !gp__model_ok(m) ? "model" : X ? "Y" : "X");
+	if (m->reader) m->reader->failure.status = ODVGP_OK;
+	if (reads && n > m->cfg.N)
+		return gp__fail(info, ODVGP_E_ARG, "n", -1, (double)n, "is above N, all that a reader has");
 	if (n < 1 || n > PTRDIFF_MAX / 64 / GP__MAX(m->cfg.layer[0].D, gp__y_columns(&m->y)))
 		return gp__fail(info, ODVGP_E_ARG, "n", -1, (double)n, "is out of range");
 	return ODVGP_OK;
@@ -21655,7 +21796,7 @@ static void gp__lbfgs_loss(void *user, const odvgp_real *x, double *loss, odvgp_
 	/* the jitters of the start: the bound is a function of theta */
 	gp__restore_jitters(m);
 	if (gp__theta_ok(m)) gp__lbfgs_evaluate(job, loss, g, NULL);
-	m->lbfgs.stopped = gp__stopped(&m->tape.blas) != 0;
+	m->lbfgs.stopped = gp__stopped(&m->tape.blas) || gp__read_status(m, NULL);
 }
 
 static uint64_t gp__reals_hash(const odvgp_real *x, ptrdiff_t n, uint64_t h)
@@ -21666,6 +21807,20 @@ static uint64_t gp__reals_hash(const odvgp_real *x, ptrdiff_t n, uint64_t h)
 		h = gp__mix(h ^ bits);
 	}
 	return h;
+}
+
+typedef struct {
+	const odvgp_model *m;
+	uint64_t hash;
+} gp__hashed;
+
+static odvgp_status gp__hash_rows(void *arg, const gp__rows *r, odvgp_info *info)
+{
+	gp__hashed *h = (gp__hashed *)arg;
+	(void)info;
+	if (r->X) h->hash = gp__reals_hash(r->X, r->n * h->m->cfg.layer[0].D, h->hash);
+	if (r->Y) h->hash = gp__reals_hash(r->Y, r->n * gp__y_columns(&h->m->y), h->hash);
+	return ODVGP_OK;
 }
 
 /*	Store the jitters; whether they were the same before. */
@@ -21691,8 +21846,12 @@ static odvgp_status gp__lbfgs_start(gp__lbfgs_job *job, ptrdiff_t *evaluations, 
 	gp__lbfgs *w = &m->lbfgs;
 	gp__state *state = &m->state;
 	/* the stored bound is valid for these rows only */
-	uint64_t hash = gp__reals_hash(rows->Y, rows->n * gp__y_columns(&m->y),
-			gp__reals_hash(rows->X, rows->n * m->cfg.layer[0].D, 1));
+	gp__hashed hashed = {m, 1};
+	odvgp_status s =
+			gp__pass_rows(m, rows->X, NULL, GP__PASS_X, gp__hash_rows, &hashed, info);
+	if (!s) s = gp__pass_rows(m, NULL, rows->Y, GP__PASS_Y, gp__hash_rows, &hashed, info);
+	if (s) return s;
+	uint64_t hash = hashed.hash;
 	gp__lbfgs_take(m, w->x);
 	job->expected = (odvgp_real)state->lbfgs_expected;
 	job->kl = (odvgp_real)state->lbfgs_kl;
@@ -21703,7 +21862,7 @@ static odvgp_status gp__lbfgs_start(gp__lbfgs_job *job, ptrdiff_t *evaluations, 
 	odvgp_events events = m->tape.events;
 	gp__keep_jitters(m);
 	state->lbfgs_valid = 0; /* g is overwritten, also on failure */
-	odvgp_status s = gp__attempt_end(m, gp__lbfgs_evaluate(job, &w->loss, w->g, info), &events);
+	s = gp__attempt_end(m, gp__lbfgs_evaluate(job, &w->loss, w->g, info), &events);
 	if (s) return s;
 	gp__lbfgs_drop(w);
 	state->lbfgs_data = hash;
@@ -21755,7 +21914,8 @@ static odvgp_status gp__lbfgs_step(
 	gp__end_loan(&m->kept, GP__KEPT_BY_LBFGS);
 	if (w->stopped) {
 		m->tape.events = events;
-		return gp__refuse(info, ODVGP_E_STOPPED, "watch", NULL);
+		s = gp__read_status(m, info);
+		return s ? s : gp__refuse(info, ODVGP_E_STOPPED, "watch", NULL);
 	}
 	state->lbfgs_expected = (double)job.expected;
 	state->lbfgs_kl = (double)job.kl;
@@ -21882,7 +22042,25 @@ static odvgp_status gp__step_natural(odvgp_model *m, const gp__rows *rows, gp__w
 	return s;
 }
 
-/*	A step of which Adam's half is done, for a watch that stops the other one. */
+/*	A read that failed during a natural step, which began with `before`, takes q back. */
+static odvgp_status gp__natural_read(
+		odvgp_model *m, odvgp_status s, const gp__state *before, odvgp_info *info)
+{
+	odvgp_status failed = gp__read_status(m, info);
+	uint64_t valid = m->state.nat_valid;
+	int moved = 0;
+	if (!failed) return s;
+	GP__EACH_SLOT(k, m)
+		GP__EACH_VALUE(i, &m->par.slot[k])
+			moved |= m->par.slot[k].natgrad && m->par.theta[i] != m->good[i];
+	m->state = *before;
+	m->state.nat_valid &= valid;
+	if (moved) gp__natural_back(m);
+	gp__copy(m->par.value, gp__lent(&m->kept, GP__KEPT_BY_STEP), m->par.positive);
+	return failed;
+}
+
+/*	A step of which one half is done, for a watch or a reader that stops the other one. */
 typedef struct {
 	gp__state state;
 	odvgp_events events;
@@ -21905,6 +22083,7 @@ static void gp__begin_half(odvgp_model *m, gp__begun *b)
 static void gp__end_half(odvgp_model *m, const gp__begun *b, int undo)
 {
 	ptrdiff_t n = m->par.adam;
+	uint64_t valid = m->state.nat_valid;
 	if (undo) {
 		gp__copy(m->par.theta, m->begun, n);
 		gp__copy(m->m1, m->begun + n, n);
@@ -21916,6 +22095,7 @@ static void gp__end_half(odvgp_model *m, const gp__begun *b, int undo)
 		gp__touch_all(m);
 		m->tape.events = b->events;
 		m->state = b->state;
+		m->state.nat_valid &= valid;
 	}
 	gp__end_loan(&m->kept, GP__KEPT_BY_STEP);
 }
@@ -21947,27 +22127,38 @@ static odvgp_status gp__step_rows(
 	gp__sample_columns(m);
 	odvgp_status s = gp__evaluate_safely(m, rows, want, 1, &expected, &kl, info);
 	if (s) return s;
+	gp__state before = m->state;
 	lr = gp__schedule_at(&m->cfg.optim.lr, m->state.steps) * (odvgp_real)m->state.step_scale;
 	tau = natgrad ? gp__schedule_at(&m->cfg.optim.natgrad_step, m->state.steps) *
 							(odvgp_real)m->state.step_scale
 				  : 0;
+	int reads = !rows->X, undo = split && !nat_first && (reads || m->tape.blas.watcher);
+	odvgp_status failed = ODVGP_OK;
+	if (undo) gp__begin_half(m, &begun);
+	else if (reads)
+		gp__copy(gp__lend(&m->kept, GP__KEPT_BY_STEP), m->par.value, m->par.positive);
 	if (want.stats)
 		s = gp__step_natural(m, rows, want, tau, (double)expected - (double)kl, &looks, info);
-	if (s) return s == ODVGP_E_STOPPED ? gp__stop_status(m, info) : s;
-	int undo = split && !nat_first && m->tape.blas.watcher;
-	if (undo) gp__begin_half(m, &begun);
+	s = gp__natural_read(m, s, &before, info);
+	if (s) {
+		if (undo || reads) gp__end_loan(&m->kept, GP__KEPT_BY_STEP);
+		return s == ODVGP_E_STOPPED ? gp__stop_status(m, info) : s;
+	}
 	gp__hold(m, 1);
 	if (want.grad) gp__adam_step(m, lr);
 	if (split) {
 		want.grad = !want.grad;
 		want.stats = !want.stats;
 		if (undo) gp__hold(m, 0);
-		/* Adam has moved: a failed natural step is no error */
+		/* Adam has moved: a failed natural step is no error, a failed read is one */
 		s = gp__step_half(m, rows, want, lr, tau, &looks);
-		if (undo) gp__end_half(m, &begun, s == ODVGP_E_STOPPED);
-		if (s == ODVGP_E_STOPPED) return gp__stop_status(m, info);
-		gp__hold(m, 1);
+		failed = gp__natural_read(m, ODVGP_OK, &before, info);
 	}
+	if (undo) gp__end_half(m, &begun, failed || s == ODVGP_E_STOPPED);
+	else if (reads) gp__end_loan(&m->kept, GP__KEPT_BY_STEP);
+	if (failed) return failed;
+	if (s == ODVGP_E_STOPPED) return gp__stop_status(m, info);
+	gp__hold(m, 1);
 	if (!gp__theta_ok(m)) { /* the last good parameters were evaluated on these rows */
 		gp__swap_good(m);
 		gp__go_back(m);
@@ -21997,6 +22188,21 @@ static odvgp_status gp__step_by(
 	return s;
 }
 
+/*	Reads a minibatch once for all evaluations of a step. */
+static odvgp_status gp__gather_batch(odvgp_model *m, gp__rows *rows, odvgp_info *info)
+{
+	const gp__reader *r = m->reader;
+	ptrdiff_t D = m->cfg.layer[0].D, C = gp__y_columns(&m->y);
+	odvgp_status s = ODVGP_OK;
+	for (ptrdiff_t at = 0; at < rows->n && !s; at += GP__READ_ROWS)
+		s = gp__rows_read(m, rows, at, GP__MIN(rows->n - at, GP__READ_ROWS), r->batch_X + at * D,
+				r->batch_Y + at * C, info);
+	rows->X = r->batch_X;
+	rows->Y = r->batch_Y;
+	rows->gathered = 1;
+	return s;
+}
+
 ODVGP_API odvgp_status odvgp_step_batch(odvgp_model *m, const odvgp_real *Xb, const odvgp_real *Yb,
 		ptrdiff_t n, odvgp_report *report, odvgp_info *info)
 {
@@ -22016,7 +22222,8 @@ ODVGP_API odvgp_status odvgp_step(odvgp_model *m, const odvgp_real *X, const odv
 	rows.permuted = m->cfg.optim.batch < m->cfg.N;
 	rows.epoch = m->state.steps / per_epoch;
 	rows.first = rows.permuted ? (ptrdiff_t)(m->state.steps % per_epoch) * m->cfg.optim.batch : 0;
-	return gp__step_by(m, &rows, report, info);
+	s = X || !rows.permuted ? ODVGP_OK : gp__gather_batch(m, &rows, info);
+	return s ? s : gp__step_by(m, &rows, report, info);
 }
 
 /* ---- >>init   initial inducing points, hyperparameters and q
@@ -22096,7 +22303,7 @@ typedef struct {
 	odvgp_model *m;
 	ptrdiff_t N, D, M; /* candidates; their columns; points in beta */
 	/* the unit's rows [.,u->D]; candidates [N,D], which are the rows, or patches of them */
-	const odvgp_real *data, *X;
+	const odvgp_real *data, *X; /* NULL: a reader has them */
 	/* what units above layer 0 see, rows through the mean functions below: sample[layer % 2] */
 	odvgp_real *sample[2];
 	/* PROJECTION: the correlation matrix [D,D], axes [P,D], a vector and the columns' means [D];
@@ -22202,17 +22409,41 @@ static ptrdiff_t gp__init_row(const gp__init_work *w, int order, ptrdiff_t N, pt
 	return gp__permute(w->m->cfg.seed, GP__STREAM_INIT, (uint64_t)order, N, i);
 }
 
-/*	The sample: rows [from, from + rows) of N in random order. */
+/*	The sample: rows [from, from + rows) of N in random order, which a reader's model keeps. */
 static void gp__draw_sample(gp__init_work *w, ptrdiff_t N, ptrdiff_t from, ptrdiff_t rows)
 {
+	gp__reader *r = w->m->reader;
 	w->rows = rows;
 	GP__FOR(i, rows) w->row[i] = gp__init_row(w, 0, N, from + i);
+	for (ptrdiff_t at = 0; at < rows && !w->X; at += GP__READ_ROWS) {
+		ptrdiff_t n = GP__MIN(rows - at, GP__READ_ROWS);
+		memcpy(r->row, w->row + at, (size_t)n * sizeof *r->row);
+		gp__read(w->m, n, r->sample + at * w->D, NULL, NULL);
+	}
+}
+
+/*	Row i of the sample. */
+static const odvgp_real *gp__drawn(const gp__init_work *w, ptrdiff_t i)
+{
+	return w->X ? w->X + w->row[i] * w->D : w->m->reader->sample + i * w->D;
+}
+
+/*	A candidate by its number, in one of two places if it is read. */
+static const odvgp_real *gp__candidate(const gp__init_work *w, ptrdiff_t i, int place)
+{
+	return w->X ? w->X + i * w->D : gp__x_row(w->m, NULL, i, place);
+}
+
+/*	A row of the unit's data. */
+static const odvgp_real *gp__data_row(const gp__init_work *w, ptrdiff_t i)
+{
+	return w->data ? w->data + i * w->u->D : gp__x_row(w->m, NULL, i, 0);
 }
 
 /*	to [rows,D]: rows of the sample from number `from` on. */
 static void gp__gather(const gp__init_work *w, ptrdiff_t from, ptrdiff_t rows, odvgp_real *to)
 {
-	GP__FOR(i, rows) gp__copy(to + i * w->D, w->X + w->row[from + i] * w->D, w->D);
+	GP__FOR(i, rows) gp__copy(to + i * w->D, gp__drawn(w, from + i), w->D);
 }
 
 static ptrdiff_t gp__largest(const odvgp_real *x, ptrdiff_t n)
@@ -22278,10 +22509,10 @@ static void gp__fill_rows(gp__init_work *w, odvgp_real *Z, ptrdiff_t taken, ptrd
 		gp__set_rows(w, Z, taken);
 		if (!alone) gp__add_rows(w, other, others);
 		for (ptrdiff_t i = 0; i < N && taken < count; i++)
-			taken += gp__take_row(w, w->X + gp__init_row(w, 1, N, i) * D, Z + taken * D);
+			taken += gp__take_row(w, gp__candidate(w, gp__init_row(w, 1, N, i), 0), Z + taken * D);
 	}
 	for (ptrdiff_t i = 0; taken < count; i++, taken++)
-		gp__copy(Z + taken * D, w->X + gp__init_row(w, 1, N, i % N) * D, D);
+		gp__copy(Z + taken * D, gp__candidate(w, gp__init_row(w, 1, N, i % N), 0), D);
 }
 
 /* --- KMEANS and FARTHEST: distances to the nearest point so far --- */
@@ -22301,7 +22532,7 @@ static double gp__nearest_lower(gp__init_work *w, const odvgp_real *Z, ptrdiff_t
 {
 	double sum = 0;
 	GP__FOR(i, w->rows) {
-		const odvgp_real *x = w->X + w->row[i] * w->D, *z = Z + k * w->D;
+		const odvgp_real *x = gp__drawn(w, i), *z = Z + k * w->D;
 		odvgp_real r2 = 0;
 		GP__FOR(d, w->D) {
 			odvgp_real t = (x[d] - z[d]) * w->per_length[d];
@@ -22346,7 +22577,8 @@ static void gp__kmeans_task(void *arg, int task)
 	GP__FROM(i, job->from + from, job->from + to) {
 		odvgp_real least = 0;
 		ptrdiff_t best = -1;
-		GP__FOR(d, D) x[d] = w->X[w->row[i] * D + d] * w->per_length[d];
+		const odvgp_real *row = gp__drawn(w, i);
+		GP__FOR(d, D) x[d] = row[d] * w->per_length[d];
 		for (ptrdiff_t k = 0; k < M; k += GP__CHUNK) {
 			w->m->tape.blas.isa->sqdist(D, x, w->centre_t + k, ld, r2);
 			GP__FOR(c, GP__MIN(M - k, GP__CHUNK))
@@ -22382,9 +22614,10 @@ static void gp__kmeans_lloyd(gp__init_work *w, odvgp_real *Z)
 	gp__zero(w->centre, M * D);
 	memset(w->count, 0, (size_t)M * sizeof *w->count);
 	GP__FOR(i, w->rows) {
+		const odvgp_real *x = gp__drawn(w, i);
 		ptrdiff_t k = w->nearest[i];
 		w->count[k]++;
-		GP__FOR(d, D) w->centre[k * D + d] += w->X[w->row[i] * D + d] - Z[k * D + d];
+		GP__FOR(d, D) w->centre[k * D + d] += x[d] - Z[k * D + d];
 	}
 	GP__FOR(k, M)
 		if (w->count[k])
@@ -22403,9 +22636,10 @@ static void gp__kmeans_batches(gp__init_work *w, odvgp_real *Z)
 		gp__draw_sample(w, w->N, rows + from, GP__MIN(rows, total - from));
 		gp__kmeans_nearest(w, Z);
 		GP__FOR(i, w->rows) {
+			const odvgp_real *x = gp__drawn(w, i);
 			ptrdiff_t k = w->nearest[i];
 			odvgp_real rate = 1 / (odvgp_real)++w->count[k];
-			GP__FOR(d, D) Z[k * D + d] += rate * (w->X[w->row[i] * D + d] - Z[k * D + d]);
+			GP__FOR(d, D) Z[k * D + d] += rate * (x[d] - Z[k * D + d]);
 		}
 	}
 }
@@ -22619,7 +22853,7 @@ static ptrdiff_t gp__worst_explained(gp__init_work *w, odvgp_real *Z)
 	for (ptrdiff_t i = 0; i < rows && taken < u->M_gamma; i++) {
 		ptrdiff_t worst = w->nearest[i];
 		if (!(-w->distance[worst] > gp__no_variance(w, prior))) break;
-		taken += gp__take_row(w, w->X + w->row[worst] * w->D, Z + taken * w->D);
+		taken += gp__take_row(w, gp__drawn(w, worst), Z + taken * w->D);
 	}
 	return taken;
 }
@@ -22636,7 +22870,7 @@ static void gp__draw_candidates(gp__init_work *w)
 	GP__FOR(i, w->patches ? w->N : 0) {
 		ptrdiff_t k = gp__permute(seed, GP__STREAM_PATCHES, 0, all, i),
 				  image = gp__permute(seed, GP__STREAM_PATCHES, 1, gp__unit_rows(u), k / T);
-		gp__patch_move(&u->patches, w->data + image * u->D, NULL, k % T, w->patches + i * w->D);
+		gp__patch_move(&u->patches, gp__data_row(w, image), NULL, k % T, w->patches + i * w->D);
 	}
 }
 
@@ -22707,7 +22941,7 @@ static double gp__median_distance(const gp__init_work *w, const gp__base_kernel 
 		odvgp_real r2 = 0;
 		for (uint64_t k = 0; k < 2; k++) {
 			uint64_t random = gp__random(w->m->cfg.seed, GP__STREAM_INIT, 2 * i + k);
-			x[k] = w->X + (ptrdiff_t)(random % (uint64_t)w->N) * w->D;
+			x[k] = gp__candidate(w, (ptrdiff_t)(random % (uint64_t)w->N), (int)k);
 		}
 		GP__FOR(d, (ptrdiff_t)base->ndims) {
 			ptrdiff_t c = gp__column(base, d);
@@ -22721,24 +22955,35 @@ static double gp__median_distance(const gp__init_work *w, const gp__base_kernel 
 
 /* --- the targets' variance, starts of base kernels --- */
 
+typedef struct {
+	ptrdiff_t target, columns, seen; /* of Y; rows that are not missing */
+	double first, mean, squares;     /* differences from the first: equal targets give exactly 0 */
+	int pass;
+} gp__target;
+
+static odvgp_status gp__target_rows(void *arg, const gp__rows *r, odvgp_info *info)
+{
+	gp__target *g = (gp__target *)arg;
+	(void)info;
+	GP__FOR(i, r->n) {
+		double y = (double)r->Y[i * g->columns + g->target], d = y - g->first;
+		if (y != y) continue;
+		if (g->pass == 0 && !g->seen++) g->first = y;
+		if (g->pass == 1) g->mean += d / (double)g->seen;
+		if (g->pass == 2) g->squares += (d - g->mean) * (d - g->mean);
+	}
+	return ODVGP_OK;
+}
+
 /*	Mean and variance of target t, without missing ones. */
 static double gp__target_moments(
 		const odvgp_model *m, const odvgp_real *Y, ptrdiff_t t, odvgp_real *middle)
 {
-	ptrdiff_t N = m->cfg.N, C = gp__y_columns(&m->y), from = 0, seen = 0;
-	const odvgp_real *y = Y + t;
-	/* differences from the first row: equal targets give exactly 0 */
-	while (from < N - 1 && y[from * C] != y[from * C]) from++; /* missing */
-	double first = (double)y[from * C], mean = 0, squares = 0;
-	GP__FROM(i, from, N) seen += y[i * C] == y[i * C];
-	GP__FROM(i, from, N)
-		if (y[i * C] == y[i * C]) mean += ((double)y[i * C] - first) / (double)seen;
-	GP__FROM(i, from, N) {
-		double d = (double)y[i * C] - first - mean;
-		if (d == d) squares += d * d;
-	}
-	*middle = (odvgp_real)(first + mean);
-	return seen ? squares / (double)seen : 0;
+	gp__target g = {t, gp__y_columns(&m->y), 0, NAN, 0, 0, 0};
+	for (; g.pass < 3; g.pass++)
+		gp__pass_rows(m, NULL, Y, GP__PASS_Y, gp__target_rows, &g, NULL);
+	*middle = (odvgp_real)(g.first + g.mean);
+	return g.seen ? g.squares / (double)g.seen : 0;
 }
 
 /*	The target of an independent function; -1: all targets. */
@@ -22943,7 +23188,7 @@ static void gp__init_image_variance(const gp__init_work *w)
 	odvgp_real *Kw = gp__take(&scratch, 1, gp__patches_count(&u->patches));
 	GP__FOR(i, images) {
 		ptrdiff_t image = gp__permute(w->m->cfg.seed, GP__STREAM_PATCHES, 1, N, i);
-		gp__unit_job(&job, u, NULL, 0, w->data + image * u->D, 1);
+		gp__unit_job(&job, u, NULL, 0, gp__data_row(w, image), 1);
 		gp__fit_images(u, &job);
 		gp__images_diag(&job, &k, Kw, scratch, 0);
 		sum += (double)k / (double)images;
@@ -22951,30 +23196,61 @@ static void gp__init_image_variance(const gp__init_work *w)
 	if (sum > 0) gp__scale_kernel(u, u->kernel.nnode - 1, w->target_variance / sum);
 }
 
-/*	Mean and standard deviation of a column (1 if constant to rounding), in two passes over values
-	scaled to [-1, 1]: neither size nor offset costs digits. */
+/* --- scales of columns ---
+	Mean and standard deviation of a column (1 if constant to rounding), by three passes over
+	values scaled to [-1, 1]: neither size nor offset costs digits. */
+
+/*	Before pass 0 to 2 over a column of n rows. */
+static void gp__column_begin(gp__column_sums *c, int pass, odvgp_real first, ptrdiff_t n)
+{
+	if (pass == 0) {
+		c->first = first;
+		c->low = c->high = (double)first;
+		c->sum = c->squares = 0;
+	}
+	if (pass == 2) c->sum /= (double)n;
+}
+
+/*	A pass over n more rows. */
+static void gp__column_pass(
+		gp__column_sums *c, int pass, const odvgp_real *x, ptrdiff_t n, ptrdiff_t stride)
+{
+	double half = c->high / 2 - c->low / 2, middle = c->low + half;
+	GP__FOR(i, n) {
+		double v = (double)x[i * stride];
+		if (pass == 0) {
+			c->low = GP__MIN(c->low, v);
+			c->high = GP__MAX(c->high, v);
+		} else if (half > 0) {
+			double z = (v - middle) / half;
+			if (pass == 1) c->sum += z;
+			else c->squares += (z - c->sum) * (z - c->sum);
+		}
+	}
+}
+
+static void gp__column_end(
+		const gp__column_sums *c, ptrdiff_t n, odvgp_real *mean, odvgp_real *scale)
+{
+	double half = c->high / 2 - c->low / 2, middle = c->low + half;
+	*mean = c->first;
+	*scale = 1;
+	if (!(half > 0)) return;
+	*mean = (odvgp_real)(middle + half * c->sum);
+	double deviation = half * sqrt(c->squares / (double)n);
+	if (deviation > 45 * (double)GP__EPS * fabs((double)*mean) && (odvgp_real)deviation > 0)
+		*scale = (odvgp_real)deviation;
+}
+
 static void gp__column_scale(
 		const odvgp_real *x, ptrdiff_t n, ptrdiff_t stride, odvgp_real *mean, odvgp_real *scale)
 {
-	double low = (double)x[0], high = low, sum = 0, squares = 0;
-	GP__FROM(i, 1, n) {
-		low = GP__MIN(low, (double)x[i * stride]);
-		high = GP__MAX(high, (double)x[i * stride]);
+	gp__column_sums c;
+	for (int pass = 0; pass < 3; pass++) {
+		gp__column_begin(&c, pass, x[0], n);
+		gp__column_pass(&c, pass, x, n, stride);
 	}
-	double half = high / 2 - low / 2, middle = low + half, deviation;
-	*mean = x[0];
-	*scale = 1;
-	if (!(half > 0)) return;
-	GP__FOR(i, n) sum += ((double)x[i * stride] - middle) / half;
-	sum /= (double)n;
-	GP__FOR(i, n) {
-		double z = ((double)x[i * stride] - middle) / half - sum;
-		squares += z * z;
-	}
-	*mean = (odvgp_real)(middle + half * sum);
-	deviation = half * sqrt(squares / (double)n);
-	if (deviation > 45 * (double)GP__EPS * fabs((double)*mean) && (odvgp_real)deviation > 0)
-		*scale = (odvgp_real)deviation;
+	gp__column_end(&c, n, mean, scale);
 }
 
 /* --- what units above layer 0 see --- */
@@ -23012,7 +23288,7 @@ static double gp__pass_on(const gp__init_work *w)
 	for (ptrdiff_t i = 0; i < rows && !gp__ask(&m->tape.blas, (double)(width * u->Dx)); i++) {
 		ptrdiff_t row = u->layer || rows == N ? i : gp__init_row(w, 2, N, i);
 		GP__FOR(t, T) {
-			const odvgp_real *x = w->data + row * u->D;
+			const odvgp_real *x = gp__data_row(w, row);
 			if (u->patches.image_output) {
 				gp__patch_move(&u->patches, x, NULL, t, w->vector);
 				x = w->vector;
@@ -23073,7 +23349,7 @@ static void gp__principal_axes(gp__init_work *w)
 	gp__zero(w->means, D);
 	GP__FOR(pass, 2)
 		for (ptrdiff_t i = 0; i < rows && !gp__ask(blas, (double)(D * D * pass)); i++) {
-			const odvgp_real *x = (of_patches ? w->X : w->data) + w->row[i] * D,
+			const odvgp_real *x = of_patches ? gp__drawn(w, i) : gp__data_row(w, w->row[i]),
 							 share = 1 / (odvgp_real)rows;
 			GP__FOR(d, pass ? 0 : D) w->means[d] += x[d] * share;
 			GP__FOR(d, pass ? D : 0) v[d] = (x[d] - w->means[d]) / sd[d];
@@ -23084,24 +23360,36 @@ static void gp__principal_axes(gp__init_work *w)
 		GP__FOR(d, D) A[d * P + p] = w->axes[p * D + d] / sd[d];
 }
 
+/*	Adds rows to the targets' correlation matrix. */
+static odvgp_status gp__mixing_rows(void *arg, const gp__rows *r, odvgp_info *info)
+{
+	const gp__init_work *w = (const gp__init_work *)arg;
+	const odvgp_model *m = w->m;
+	ptrdiff_t F = m->F, columns = gp__y_columns(&m->y);
+	odvgp_real *z = w->vector, *mean = w->means, *sd = mean + F;
+	(void)info;
+	GP__FOR(i, r->n) {
+		GP__FOR(f, F) {
+			odvgp_real y = r->Y[i * columns + f];
+			z[f] = y == y ? (y - mean[f]) / sd[f] : 0;
+		}
+		GP__FOR(f, F)
+			m->tape.blas.isa->axpy(F, z[f] / (odvgp_real)m->cfg.N, z, w->square + f * F);
+	}
+	return ODVGP_OK;
+}
+
 /*	"mixing", as odvgp_init_data says. */
-static void gp__init_mixing(const gp__init_work *w, const odvgp_real *Y)
+static void gp__init_mixing(gp__init_work *w, const odvgp_real *Y)
 {
 	const odvgp_model *m = w->m;
 	const odvgp__simd *isa = m->tape.blas.isa;
-	ptrdiff_t N = m->cfg.N, F = m->F, P = m->cfg.layer[w->u->layer].P,
-			  columns = gp__y_columns(&m->y);
-	odvgp_real *C = w->square, *z = w->vector, *mean = w->means, *sd = mean + F,
+	ptrdiff_t F = m->F, P = m->cfg.layer[w->u->layer].P;
+	odvgp_real *C = w->square, *mean = w->means, *sd = mean + F,
 			   *W = gp__theta_of(m, m->slot_mixing);
 	gp__zero(C, F * F);
 	GP__FOR(f, F) sd[f] = (odvgp_real)sqrt(gp__usable(gp__target_moments(m, Y, f, &mean[f])));
-	GP__FOR(i, N) {
-		GP__FOR(f, F) {
-			odvgp_real y = Y[i * columns + f];
-			z[f] = y == y ? (y - mean[f]) / sd[f] : 0;
-		}
-		GP__FOR(f, F) isa->axpy(F, z[f] / (odvgp_real)N, z, C + f * F);
-	}
+	gp__pass_rows(m, NULL, Y, GP__PASS_Y, gp__mixing_rows, w, NULL);
 	gp__leading_axes(w, F, P);
 	GP__FOR(p, P) {
 		const odvgp_real *axis = w->axes + p * F;
@@ -23234,6 +23522,87 @@ static odvgp_status gp__reset_q(odvgp_model *m, odvgp_info *info)
 	return ODVGP_OK;
 }
 
+/* --- odvgp_set_reader --- */
+
+/*	Rows of the sample of a unit that sees the data. */
+static ptrdiff_t gp__reader_samples(const odvgp_model *m)
+{
+	ptrdiff_t most = 0;
+	GP__EACH_UNIT(u, m) {
+		int residual = m->cfg.init.gamma == ODVGP_INIT_GAMMA_RESIDUAL && u->M_gamma > 0;
+		if (u->layer || u->patches.height) continue;
+		most = GP__MAX(most, residual ? gp__residual_rows(u) : gp__init_rows(u));
+	}
+	return most;
+}
+
+/*	Whether the reader's memory serves this model: an auxiliary one may have more points. */
+static odvgp_status gp__reader_check(const odvgp_model *m, odvgp_info *info)
+{
+	ptrdiff_t need = gp__reader_samples(m);
+	if (need <= m->reader->samples) return ODVGP_OK;
+	return gp__fail(
+			info, ODVGP_E_MEMORY, "reader", -1, (double)need, "keeps too few rows for a sample");
+}
+
+static odvgp_status gp__reader_refuses(const odvgp_model *m, odvgp_info *info)
+{
+	const char *what = "objective";
+	if (!gp__model_ok(m)) return gp__is_null(info, "model");
+	if (m->cfg.objective == ODVGP_OBJECTIVE_EXACT || m->cfg.objective == ODVGP_OBJECTIVE_TIGHT)
+		return gp__unsupported(info, what, "EXACT and TIGHT keep all rows: take COLLAPSED");
+	if (m->cfg.init.hyperparams == ODVGP_INIT_HYPER_ULAPANE)
+		return gp__unsupported(info, "init.hyperparams", "ULAPANE sorts the rows: take MEDIAN");
+	return ODVGP_OK;
+}
+
+static gp__reader *gp__reader_layout(gp__arena *a, const odvgp_model *m)
+{
+	ptrdiff_t D = m->cfg.layer[0].D, C = gp__y_columns(&m->y),
+			  batch = m->cfg.optim.batch < m->cfg.N ? m->cfg.optim.batch : 0;
+	gp__reader own, *r = GP__TAKE(a, gp__reader, 1);
+	memset(&own, 0, sizeof own);
+	own.samples = gp__reader_samples(m);
+	own.row = GP__TAKE(a, ptrdiff_t, GP__READ_ROWS);
+	own.X = gp__take(a, GP__READ_ROWS, D);
+	own.Y = gp__take(a, GP__READ_ROWS, C);
+	own.pair = gp__take(a, 2, D);
+	own.batch_X = gp__take(a, batch, D);
+	own.batch_Y = gp__take(a, batch, C);
+	own.sample = gp__take(a, own.samples, D);
+	own.column = GP__TAKE(a, gp__column_sums, D);
+	if (r) *r = own;
+	return r;
+}
+
+ODVGP_API size_t odvgp_reader_size(const odvgp_model *m, odvgp_info *info)
+{
+	gp__arena a = gp__measuring();
+	if (gp__reader_refuses(m, info)) return 0;
+	gp__reader_layout(&a, m);
+	return a.bad ? gp__too_large(info, "block") : a.used + 64;
+}
+
+ODVGP_API odvgp_status odvgp_set_reader(odvgp_model *m, const odvgp_reader *reader, void *block,
+		size_t block_bytes, odvgp_info *info)
+{
+	gp__arena a;
+	odvgp_status s = gp__reader_refuses(m, info);
+	if (s) return s;
+	if (!reader) {
+		m->reader = NULL;
+		return ODVGP_OK;
+	}
+	size_t need = odvgp_reader_size(m, info);
+	if (!need) return ODVGP_E_SIZE;
+	if (!reader->read || !block) return gp__is_null(info, block ? "reader.read" : "block");
+	if (block_bytes < need) return gp__small(info, "block", need);
+	gp__arena_init(&a, block, block_bytes);
+	m->reader = gp__reader_layout(&a, m);
+	m->reader->given = *reader;
+	return ODVGP_OK;
+}
+
 /* --- noise, cut points, odvgp_init_data --- */
 
 ODVGP_API odvgp_status odvgp_init_q(odvgp_model *m, odvgp_info *info)
@@ -23263,16 +23632,34 @@ static double gp__normal_quantile(double p)
 	return low;
 }
 
+typedef struct {
+	ptrdiff_t columns, seen, equal; /* of Y; rows that are not missing; rows of the class */
+	odvgp_real of;                  /* the class */
+} gp__class_count;
+
+static odvgp_status gp__count_rows(void *arg, const gp__rows *r, odvgp_info *info)
+{
+	gp__class_count *count = (gp__class_count *)arg;
+	(void)info;
+	GP__FOR(i, r->n) {
+		odvgp_real y = r->Y[i * count->columns];
+		count->seen += y == y;
+		count->equal += y == count->of;
+	}
+	return ODVGP_OK;
+}
+
 /*	Cuts at which f + N(0, 1), of variance 2, falls into each class as often as the targets, with
 	one target more in each. */
 static void gp__init_cuts(odvgp_model *m, const odvgp_real *Y)
 {
-	ptrdiff_t N = m->cfg.N, K = m->classes, C = gp__y_columns(&m->y), seen = 0, below = 0;
+	ptrdiff_t K = m->classes, below = 0;
 	double last = 0;
-	GP__FOR(i, N) seen += Y[i * C] == Y[i * C];
 	GP__FOR(k, K - 1) {
-		below++;
-		GP__FOR(i, N) below += Y[i * C] == (odvgp_real)k;
+		gp__class_count count = {gp__y_columns(&m->y), 0, 0, (odvgp_real)k};
+		gp__pass_rows(m, NULL, Y, GP__PASS_Y, gp__count_rows, &count, NULL);
+		ptrdiff_t seen = count.seen;
+		below += 1 + count.equal;
 		double cut = 2 * gp__sqrt_half * gp__normal_quantile((double)below / (double)(seen + K));
 		if (k) gp__set_positive(m, m->par.slot[m->slot_lik_params].offset + k - 1, cut - last);
 		else *gp__theta_of(m, m->slot_lik_free_params) = (odvgp_real)cut;
@@ -23293,31 +23680,75 @@ static void gp__init_likelihood(odvgp_model *m, const odvgp_real *Y, double vari
 	if (m->cfg.lik.kind == ODVGP_LIKELIHOOD_ORDINAL) gp__init_cuts(m, Y);
 }
 
+static odvgp_status gp__check_rows(void *arg, const gp__rows *r, odvgp_info *info)
+{
+	const odvgp_model *m = (const odvgp_model *)arg;
+	odvgp_status s = gp__rows_finite(r->X, r->n, m->cfg.layer[0].D, info);
+	if (s && info) info->row += r->first;
+	return s || !r->Y ? s : gp__targets_check(&m->y, r->Y, r->n, r->first, info);
+}
+
+/*	Passes over all columns at once. */
+typedef struct {
+	const odvgp_model *m;
+	int pass;
+} gp__columns_pass;
+
+static odvgp_status gp__columns_rows(void *arg, const gp__rows *r, odvgp_info *info)
+{
+	const gp__columns_pass *p = (const gp__columns_pass *)arg;
+	ptrdiff_t D = p->m->cfg.layer[0].D;
+	(void)info;
+	GP__FOR(d, D) {
+		gp__column_sums *c = &p->m->reader->column[d];
+		if (!r->first) gp__column_begin(c, p->pass, r->X[d], p->m->cfg.N);
+		gp__column_pass(c, p->pass, r->X + d, r->n, D);
+	}
+	return ODVGP_OK;
+}
+
+/*	Means and scales of X's columns; the pass that is being made is asked for. */
+static odvgp_status gp__data_scales(const odvgp_model *m, const odvgp_real *X, odvgp_real *mean,
+		odvgp_real *scale, odvgp_info *info)
+{
+	gp__columns_pass p = {m, 0};
+	ptrdiff_t D = m->cfg.layer[0].D, N = m->cfg.N;
+	odvgp_status s = ODVGP_OK;
+	odvgp_real own;
+	for (; p.pass < 3 && !X && !s; p.pass++)
+		s = gp__pass_rows(m, NULL, NULL, GP__PASS_X, gp__columns_rows, &p, info);
+	for (ptrdiff_t d = 0; d < D && !s && !gp__ask(&m->tape.blas, 16 * (double)N); d++) {
+		odvgp_real *to = mean ? mean + d : &own;
+		if (X) gp__column_scale(X + d, N, D, to, scale + d);
+		else gp__column_end(&m->reader->column[d], N, to, scale + d);
+	}
+	return s;
+}
+
 static odvgp_status gp__init_from_data(
 		odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info)
 {
 	odvgp_status s = gp__watch_at(m, ODVGP_PHASE_INIT, 0, 1, NULL, info);
 	if (s) return s;
-	ptrdiff_t D = m->cfg.layer[0].D;
-	if ((s = gp__rows_finite(X, m->cfg.N, D, info))) return s;
-	if ((s = gp__targets_check(&m->y, Y, m->cfg.N, 0, info))) return s;
+	if (!X && (s = gp__reader_check(m, info))) return s;
+	if ((s = gp__pass_rows(m, X, Y, GP__PASS_X + GP__PASS_Y, gp__check_rows, m, info))) return s;
 	gp__state state = m->state;
 	odvgp_real *theta_before = gp__lend(&m->par.lent, GP__LENT_BACKUP);
 	gp__copy(theta_before, m->par.theta, m->par.count);
 	odvgp_real *value_before = gp__lend(&m->kept, GP__KEPT_BY_START);
 	gp__copy(value_before, m->par.value, m->par.positive);
-	odvgp_real *sd_before = value_before + m->par.positive, mean;
+	odvgp_real *sd_before = value_before + m->par.positive;
 	gp__copy(sd_before, m->data_sd, m->data_sds);
 	odvgp_real floor_before = m->par.state[m->slot_lik_params].floor;
 	m->par.state[m->slot_lik_params].floor = 0; /* it belongs to other data */
 	double variance = gp__target_variance(m, Y, -1);
 	gp__init_likelihood(m, Y, variance);
-	for (ptrdiff_t d = 0; d < D && !gp__ask(&m->tape.blas, 16 * (double)m->cfg.N); d++)
-		gp__column_scale(X + d, m->cfg.N, D, &mean, &m->data_sd[d]);
+	s = gp__data_scales(m, X, NULL, m->data_sd, info);
 	GP__EACH_UNIT(u, m)
-		if (!gp__stopped(&m->tape.blas)) gp__init_unit(u, X, Y);
+		if (!s && !gp__stopped(&m->tape.blas)) gp__init_unit(u, X, Y);
 	gp__touch_all(m);
-	s = gp__stop_status(m, info);
+	if (!s) s = gp__stop_status(m, info);
+	if (!s) s = gp__read_status(m, info);
 	/* the noise starts just above its floor */
 	odvgp_real floor = gp__noise_floor(m, variance), above = 2 * floor;
 	if (!s && !gp__finite(&above, 1))
@@ -23355,6 +23786,16 @@ ODVGP_API odvgp_status odvgp_init_data(odvgp_model *m, const odvgp_real *X, cons
 }
 
 /* --- scales of columns --- */
+
+ODVGP_API odvgp_status odvgp_reader_scales(
+		odvgp_model *m, odvgp_real *mean, odvgp_real *scale, odvgp_info *info)
+{
+	odvgp_status s = gp__all_rows_check(m, NULL, NULL, info);
+	if (s) return s;
+	if (!mean || !scale) return gp__is_null(info, mean ? "scale" : "mean");
+	s = gp__pass_rows(m, NULL, NULL, GP__PASS_X, gp__check_rows, m, info);
+	return s ? s : gp__data_scales(m, NULL, mean, scale, info);
+}
 
 ODVGP_API odvgp_status odvgp_column_scales(const odvgp_real *X, ptrdiff_t n, ptrdiff_t D,
 		odvgp_real *mean, odvgp_real *scale, odvgp_info *info)
@@ -24278,6 +24719,7 @@ static void gp__copy_state(odvgp_model *to, const odvgp_model *from)
 	gp__copy_lbfgs(&to->lbfgs, &from->lbfgs);
 	to->tape.events = from->tape.events;
 	to->warm_due = from->warm_due;
+	to->reader = from->reader;
 #ifndef ODVGP_NO_MALLOC
 	to->allocator = from->allocator;
 #endif
@@ -24561,9 +25003,15 @@ static odvgp_status gp__warm_subset(const gp__warm_work *w, odvgp_info *info)
 	odvgp_status s = ODVGP_OK;
 	for (ptrdiff_t i = 0; i < w->cfg.N && !s; i++) {
 		ptrdiff_t row = gp__permute(m->cfg.seed, GP__STREAM_WARM, 0, m->cfg.N, i);
-		const odvgp_real *y = w->Y + row * C;
+		const odvgp_real *x = w->X + row * D, *y = w->Y + row * C;
 		odvgp_real *to = w->Y_subset + i * w->columns;
-		gp__copy(w->X_subset + i * D, w->X + row * D, D);
+		if (!w->X) {
+			m->reader->row[0] = row;
+			x = m->reader->X;
+			y = m->reader->Y;
+			if ((s = gp__read(m, 1, m->reader->X, m->reader->Y, info))) return s;
+		}
+		gp__copy(w->X_subset + i * D, x, D);
 		if (!gp__is_pseudo(m)) gp__copy(to, y, C);
 		else if ((s = gp__targets_check(&m->y, y, 1, row, info)) == ODVGP_OK)
 			gp__pseudo_row(w, y, to);
@@ -24667,6 +25115,7 @@ static odvgp_status gp__warm_make(
 	gp__warm_model(aux, m, c);
 	if ((s = gp__model_place(aux, &a, w->rest_bytes, info))) return s;
 	aux->tape.blas.watcher = m->tape.blas.watcher;
+	aux->reader = m->reader;
 	gp__q_identity(aux);
 	gp__touch_all(aux);
 	if (c->layer[0].M != m->cfg.layer[0].M)
@@ -24730,6 +25179,7 @@ static odvgp_status gp__warm_take(
 	gp__jitter jitter[GP__JITTERS];
 	memcpy(jitter, m->unit->jitter, sizeof jitter);
 	double before = gp__warm_is_tried(m) ? tried : gp__warm_bound(w, m);
+	if ((s = gp__read_status(m, info))) return s;
 	gp__copy(w->theta, m->par.theta, m->par.count);
 	gp__copy(w->value, m->par.value, m->par.positive);
 	gp__warm_copy(m, aux, GP__WARM_VALUES);
@@ -24738,7 +25188,7 @@ static odvgp_status gp__warm_take(
 	if (gp__is_pseudo(m)) s = gp__warm_pseudo(w, m, aux, info);
 	else if (gp__warm_fits_q(m)) s = odvgp_fit_q(m, w->X, w->Y, NULL, w->rest, w->rest_bytes, info);
 	int better = !s && gp__warm_bound(w, m) >= before;
-	if (!s) s = gp__stop_status(m, info);
+	if (!s && (s = gp__stop_status(m, info)) == ODVGP_OK) s = gp__read_status(m, info);
 	if (!s && better) {
 		gp__forget(m);
 		return ODVGP_OK;
@@ -24770,6 +25220,7 @@ static odvgp_status gp__warm(odvgp_model *m, const odvgp_warm *settings, const o
 	w.Y_used = w.X_subset ? w.Y_subset : Y;
 	if (w.X_subset && (s = gp__warm_subset(&w, info)) != ODVGP_OK) return s;
 	double tried = gp__warm_is_tried(m) ? gp__trial_bound(&w) : 0;
+	if ((s = gp__read_status(m, info))) return s;
 	if ((s = gp__warm_make(&w, &w.cfg, &aux, info))) return s;
 	if (m->slot_mixing) aux->data_sd[m->cfg.layer[0].D] = 1;
 	gp__warm_first_noise(aux, m);
@@ -25327,7 +25778,7 @@ ODVGP_API odvgp_status odvgp_model_create(odvgp_model **model, const odvgp_confi
 	void *block = gp__allocate(&a, bytes, info);
 	if (!block) return ODVGP_E_MEMORY;
 	odvgp_status s = odvgp_model_init(&m, config, block, bytes, info);
-	if (!s) s = odvgp_init_data(m, X, Y, NULL, info);
+	if (!s && (X || Y)) s = odvgp_init_data(m, X, Y, NULL, info);
 	if (s) {
 		a.release(a.user, block);
 		return s;
@@ -25543,6 +25994,10 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 #undef odvgp_standardise
 #undef odvgp_step
 #undef odvgp_step_batch
+#undef odvgp_reader
+#undef odvgp_reader_size
+#undef odvgp_set_reader
+#undef odvgp_reader_scales
 #undef odvgp_elbo
 #undef odvgp_elbo_columns
 #undef odvgp_natgrad_step

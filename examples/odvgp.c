@@ -5,6 +5,7 @@
         build/odvgp train --data train.csv --model out.odvgp --test-fraction 0.1
         build/odvgp compare --data train.csv --test-fraction 0.1 --bases coupled,orth,sgpr
         build/odvgp predict --model out.odvgp --data new.csv --out pred.csv
+        build/odvgp update --model out.odvgp --data newer.csv
         build/odvgp info --model out.odvgp
 
     With -DODVGP_USE_PTHREADS -pthread it uses all cores; `make` builds it so.
@@ -44,7 +45,9 @@
         choose.h    --auto-tries: candidates, and their race
         report.h    results as JSON and text
         picture.h   what a model has learned, as a picture
+        learn.h     a model that learns further rows
         apply.h     the commands predict and sample
+        update.h    the command update
         export.h    the command export
         budget.h    the command budget
         train.h     one training
@@ -60,6 +63,7 @@
 #include <fcntl.h>
 #include "tool/compare.h"
 #include "tool/apply.h"
+#include "tool/update.h"
 #include "tool/export.h"
 #include "tool/budget.h"
 #include "tool/folds.h"
@@ -74,10 +78,11 @@ static const char usage[] =
 		"  odvgp compare --data train.csv --bases coupled,orth [options]\n"
 		"  odvgp predict --model out.odvgp --data new.csv [--out pred.csv] [options]\n"
 		"  odvgp sample  --model out.odvgp --data grid.csv [--samples 10] [options]\n"
+		"  odvgp update  --model out.odvgp --data new.csv [--forget 0.999] [--out newer.odvgp]\n"
 		"  odvgp export  --model out.odvgp --name arm [--real double] [--out arm.h]\n"
 		"  odvgp budget  --data train.csv --flash 32k --us 500 --name arm [--out arm.h] [options]\n"
 		"  odvgp info    out.odvgp [--json]\n"
-		"  odvgp help    [train|compare|predict|sample|export|budget|info]\n"
+		"  odvgp help    [train|compare|predict|sample|update|export|budget|info]\n"
 		"  odvgp --version\n";
 
 static const char train_help[] =
@@ -121,8 +126,9 @@ static const char train_help[] =
 		"race adds at most a third of all counted operations. A model of all rows then takes the\n"
 		"winner's parameters and does the rest of its steps, with L-BFGS a tenth more. What was\n"
 		"tried is printed and kept in the model (odvgp info), with log-likelihoods from before\n"
-		"the rows came back. There is no race with --minutes, --beta, --freeze, --resume, several\n"
-		"targets, or other likelihoods than gaussian and those of classes.\n"
+		"the rows came back. There is no race, and a note says why, with a --basis, --layers,\n"
+		"--recipe or option of steps, --minutes, --beta, --freeze, --resume, --kernel of classes,\n"
+		"several targets, or other likelihoods than gaussian and those of classes.\n"
 		"--minutes is kept within 5 % and two seconds; sizes that leave it no room for five steps\n"
 		"are refused with those that do. The bound on all rows is left out where it would take\n"
 		"more than a tenth of the time.\n"
@@ -159,8 +165,13 @@ static const char predict_help[] =
 		"for other likelihoods than the Gaussian mean and sd_y. Of several targets each column\n"
 		"ends in the target's name, mean_NAME, or without a header in its number, mean_0.\n"
 		"With --missing drop, rows with missing inputs, or with cells that do not fit (texts or\n"
-		"labels that training has not seen, a target that is no number), get NA. --data - is a\n"
-		"stream: each row is answered when it arrives.\n";
+		"labels that training has not seen, a target that is no number), get NA. --stream, or\n"
+		"--data -, answers each row of standard input when it arrives.\n"
+		"\n"
+		"--learn learns each row after its prediction, as odvgp update does, if the row has its\n"
+		"target; a row with an empty target is only answered. At the end of the input, after\n"
+		"Ctrl-C, SIGTERM or a hang-up, and after a row that ends the program, the model with what\n"
+		"it has learned goes to --out-model.\n";
 
 static const char sample_help[] =
 		"odvgp sample draws functions f from the model: for each row of the data a number of\n"
@@ -171,6 +182,22 @@ static const char sample_help[] =
 		"the mean is Phi(f). Probabilities of classes follow from f as odvgp help train says.\n"
 		"Columns are sample_K; of several targets, and of each class of robustmax and softmax,\n"
 		"sample_K_NAME.\n";
+
+static const char update_help[] =
+		"odvgp update learns the rows of a CSV file without the rows of training, and writes a\n"
+		"model that predicts, is exported and is updated again as any other; --resume does not\n"
+		"continue it. Kernel, noise and inducing points stay: rows outside the range of training\n"
+		"change little, and when many have come, train again on all of them. Columns are found as\n"
+		"in odvgp predict. The result has three scores of the new rows: before, by the model that\n"
+		"was read; ahead, each row just before it is learned; after, by the model that is saved.\n"
+		"\n"
+		"Without --forget a Gaussian model is what the best q of all rows together is. With\n"
+		"--forget L rows count half after log(0.5) / log(L) further ones (0.999: 693), and where\n"
+		"no new rows come predictions return to the prior. A Gaussian row takes the time of a few\n"
+		"predictions, a row of another likelihood that of a natural step. Nothing is written if a\n"
+		"row does not fit or a signal comes; --missing drop leaves out such rows. Rows in which\n"
+		"some of several targets are missing then teach the others. --basis exact, decoupled and\n"
+		"diagonal, --layers, --outputs lmc and --param other than whitened cannot learn so.\n";
 
 static const char export_help[] =
 		"odvgp export writes the model as one header for C99 and C++17, of constant tables and\n"
@@ -229,8 +256,8 @@ static const char kernels_help[] =
 		"  Example: \"rbf(ard) * linear(0.5, dims=0) + periodic(1, period=0.4, dims=1)\"\n";
 
 /*  In the order of command_words. */
-static const char *const command_help[COMMAND_COUNT] = {
-		train_help, compare_help, predict_help, sample_help, export_help, budget_help, info_help};
+static const char *const command_help[COMMAND_COUNT] = {train_help, compare_help, predict_help,
+		sample_help, update_help, export_help, budget_help, info_help};
 
 /*  TRAIN and so on. */
 static int command_by_name(const char *name)
@@ -331,7 +358,7 @@ static int run_train(options *o)
 	dataset_read(&d, o, resume ? &before.s : NULL);
 	workers_start(&w, o);
 	w.watch->start = begin;
-	choice *race = resume ? NULL : choice_begin(o, &d, &w, isa);
+	choice *race = choice_begin(o, &d, &w, isa, &notes);
 	plan p = plan_make(o, &d, &w);
 	if (race) catch_signals();
 	if (race) choice_make(race, o, &d);
@@ -510,6 +537,13 @@ static const char *basis_of_file(const model_file *f, const odvgp_config *c)
 	return name ? name : basis_text(c, c->layers - 1);
 }
 
+/*  Steps of training: a model that was updated may be another one. */
+static ptrdiff_t steps_of(const model_file *f, const odvgp_model *model)
+{
+	ptrdiff_t kept = setting_count(&f->s, "steps");
+	return kept ? kept : odvgp_steps_done(model);
+}
+
 static void print_info_json(const model_file *f, const odvgp_model *model)
 {
 	const odvgp_config *c = odvgp_model_config(model);
@@ -521,7 +555,8 @@ static void print_info_json(const model_file *f, const odvgp_model *model)
 	json_count(&b, "d", f->s.D);
 	json_count(&b, "p", f->s.target_count);
 	json_model(&b, basis_of_file(f, c), c);
-	json_count(&b, "iters", odvgp_steps_done(model));
+	json_count(&b, "iters", steps_of(f, model));
+	json_count(&b, "n_updated", setting_count(&f->s, "updated"));
 	json_learned(&b, model, &f->s, &events);
 	json_likelihood(&b, &f->s);
 	if (weights_text(&f->s)) json_text(&b, "class_weights", weights_text(&f->s));
@@ -542,7 +577,11 @@ static void print_info_text(const model_file *f, const odvgp_model *model)
 	bytes_print(&b, "data     %s: %td training rows, %td inputs, target %s\n", NAME(f->s.dataset),
 			f->s.n_train, f->s.D, NAME(f->s.target_text));
 	text_model(&b, basis_of_file(f, odvgp_model_config(model)), model, &f->s);
-	bytes_print(&b, "steps    %td\n", odvgp_steps_done(model));
+	bytes_print(&b, "steps    %td\n", steps_of(f, model));
+	ptrdiff_t updated = setting_count(&f->s, "updated"), updates = setting_count(&f->s, "updates");
+	if (updates)
+		bytes_print(&b, "updated  with %td row%s, in %td update%s\n", updated,
+				updated > 1 ? "s" : "", updates, updates > 1 ? "s" : "");
 	bytes_print(&b, "events   jitter %.3g, raised %llu times; steps shortened %llu, undone %llu\n",
 			e.jitter, (unsigned long long)e.jitter_raised, (unsigned long long)e.step_shortened,
 			(unsigned long long)e.step_undone);
@@ -626,6 +665,7 @@ int main(int argc, char **argv)
 															  : command == COMPARE ? run_compare(&o)
 															  : command == PREDICT ? run_predict(&o)
 															  : command == SAMPLE  ? run_sample(&o)
+															  : command == UPDATE  ? run_update(&o)
 															  : command == EXPORT  ? run_export(&o)
 															  : command == BUDGET  ? run_budget(&o)
 																				   : run_info(&o);

@@ -6,21 +6,25 @@
     gp.train(4000, progress=lambda step, elbo: print(step, elbo))
     mean, var = gp.predict(X_new)           # of f; noise=True: of y; with classes probabilities
     gp.save("model.odvgp"); gp = odvgp.load("model.odvgp")  # load(path, X, y) to train further
+    online = gp.online().update(X_new, y_new, forget=0.999)  # learns rows; predicts as gp does
+    f = gp.path(seed=1); f(x); f(x, gradient=True)     # one function from the posterior, at any x
+    mean, cov, input_cov = gp.moments(m, S)            # of f(x) for an uncertain input x ~ N(m, S)
+    gp.export("arm.h", name="arm")                     # C code that needs no library
 
 Settings are the fields of odvgp_config by name, with "__" for "."; odvgp.settings() lists them.
 Columns of X are standardised inside, with gaussian, studentt and laplace y, too; functions=K gives
 K classes. Errors are odvgp.Error with the library's sentence. Threads may share a GP: while one of
 them trains it, the others predict with the model as it was before; within progress, predict gives
 the state of that step. ODVGP_LIBRARY names the library, ODVGP_THREADS a number of threads other
-than that of processors. The tool has its own files."""
+than that of processors. A model that the tool wrote cannot be trained or saved here; its X has a
+column for each level of a text, classes are numbers, means of heteroscedastic standardised."""
 import atexit, contextlib, ctypes as C, itertools, operator, os, signal, threading, weakref
 import numpy as np
 
 _near = (os.path.abspath(f"{__file__}/../{f}/libodvgp.so") for f in (".", "../../build"))
 _found = next(filter(os.path.exists, _near), "libodvgp.so")
 _lib = C.CDLL(os.environ.get("ODVGP_LIBRARY") or _found)
-_STOPPED, _AUTO, _MARK = 11, 0, b"odvgp.py"  # ODVGP_E_STOPPED, ODVGP_ISA_AUTO
-
+_STOPPED, _AUTO, _MARK, _TOOL = 11, 0, b"odvgp.py", b"odvgpcsv"  # ODVGP_E_STOPPED, ODVGP_ISA_AUTO
 class Error(Exception): """What the library says, in one sentence."""
 class _Stopped(Error): pass
 class _Status(C.c_int): pass
@@ -30,6 +34,7 @@ class _Info(C.Structure):
 class _Report(C.Structure):  # the first fields, read through a pointer
     _fields_ = [("step", C.c_ssize_t), ("elbo", C.c_double)]
 class _Server(C.Structure):  # with room for fields to come
+    lock = contextlib.nullcontext()
     _fields_ = [("block", C.c_void_p), ("isa", C.c_void_p)] + [
         (n, C.c_ssize_t) for n in ("D", "P", "F", "T", "y_rows")] + [("more", C.c_void_p * 16)]
 class _Config(C.Structure):  # nothing is known of it but its size
@@ -44,18 +49,26 @@ class _Progress(C.Structure):
                 ("report", C.POINTER(_Report))]
 _Call = C.CFUNCTYPE(C.c_int, C.c_void_p, C.POINTER(_Progress))
 class _Watch(C.Structure): _fields_ = [("call", _Call), ("user", C.c_void_p)]
+_Write = C.CFUNCTYPE(C.c_int, C.c_void_p, C.POINTER(C.c_char), C.c_size_t)
+class _Export(C.Structure):
+    _fields_ = [*zip(("name", "real", "no_libm", "about", "constants", "write", "user"), (
+        C.c_char_p, C.c_int, C.c_int, C.c_void_p, C.c_void_p, _Write, C.c_void_p))]
 # Results and arguments, by letters: a pointer (p), an odvgp_info (e), a status (o), a text (s).
 _types = {"p": C.c_void_p, "e": C.POINTER(_Info), "o": _Status, "s": C.c_char_p, "i": C.c_int,
-          "n": C.c_ssize_t, "z": C.c_size_t, "c": _Config, "l": _Likelihood, "v": None}
+          "n": C.c_ssize_t, "z": C.c_size_t, "u": C.c_uint64, "d": C.c_double, "c": _Config,
+          "l": _Likelihood, "v": None}
 _calls = dict(("odvgp_" + name, types) for name, types in map(str.split, """
     config_size z, config_name si, config_words ss, config_defaults cnnnnn, config_set opse,
     config_threads vpp, likelihood_about li, column_scales opnnppe, standardise opnnpppe,
-    model_create opppppe, model_free vp,
-    fit opppnpe, fit_q_scratch zpe, fit_q opppppze, predictor_size zpe, freeze opppze,
-    server_from_block oppzie, predict_scratch zpne, predict oppnpppze,
-    predict_gradient_scratch zpne, predict_gradient oppnppze, predict_y oppnpppze,
-    save_size zpze, save_memory opppzpze, file_write ospze, load_size zpzpie, load_user opzppe,
-    load_memory oppzpipze, pool_size zie, pool_start opippze, pool_stop vp""".split(",")))
+    model_create opppppe, model_free vp, fit opppnpe, fit_q_scratch zpe, fit_q opppppze,
+    predictor_size zpe, freeze opppze, server_from_block oppzie, predict_scratch zpne, predict
+    oppnpppze, predict_gradient_scratch zpne, predict_gradient oppnppze, predict_y oppnpppze,
+    predict_moments_scratch zpe, predict_moments opppppze, predict_sigma_points_scratch zpe,
+    predict_sigma_points opppppze, path_size zpne, path_start oppunpze, path_at oppppe,
+    online_size zpne, online_scratch zpne, online_start oppnpzpze, online_update opppndpze,
+    export_scratch zpe, export oppppze, server_size zpze, server_from_memory oppzipze, save_size
+    zpze, save_memory opppzpze, file_write ospze, load_size zpzpie, load_user opzppe, load_memory
+    oppzpipze, pool_size zie, pool_start opippze, pool_stop vp""".split(",")))
 for _name, _letters in _calls.items():
     _f = getattr(_lib, _name)
     _f.restype, *_f.argtypes = map(_types.get, _letters)
@@ -68,6 +81,7 @@ def _call(name, *args):
         raise (_Stopped if says.status == _STOPPED else Error)(says.text.decode())
     return result
 
+def _room(name, *args): return np.zeros(_call(name, *args) // 8 + 1)
 @contextlib.contextmanager
 def _about(path):
     try: yield
@@ -87,13 +101,12 @@ def _threads(_hook=(C.c_void_p * 3)(), _pool=[], _lock=threading.Lock()):
     with _lock:  # the pool of all models; the first one starts it
         if not _pool:
             pool, count = C.c_void_p(), _thread_count()
-            block = np.zeros(_call("pool_size", count) // 8 + 1)
+            block = _room("pool_size", count)
             _call("pool_start", C.byref(pool), count, _hook, block, block.nbytes)
             _pool.append((block, atexit.register(_lib.odvgp_pool_stop, pool)))
     return _hook
 
 def _words(name): return (_lib.odvgp_config_words(name.encode()) or b"").decode().split()
-
 def settings():
     return [n.decode() for n in iter(map(_lib.odvgp_config_name, itertools.count()).__next__, None)]
 
@@ -101,7 +114,81 @@ def _scales_y(kind):  # what is no likelihood's name is odvgp_config_set's to re
     every = map(_lib.odvgp_likelihood_about, range(len(_words("lik.kind"))))
     return any(f.scales_y and f.name == str(kind).encode() for f in every)
 
-class GP:
+def _inputs(X, s):
+    if (X := _rows(X)).shape[1] == s.D: return X
+    raise Error(f"X has {X.shape[1]} columns, the model has {s.D}")
+
+class _Served:  # what predicts: _server() has a lock for reading it
+    def predict(self, X, noise=False, gradient=False):
+        """Mean and variance at X, [n] or [n, P]; their gradients, too, [n, D] or [n, P, D]."""
+        X = _inputs(X, s := self._server())
+        if noise and gradient: raise Error("gradients are those of f: noise=False")
+        out = [*np.empty((2, s.y_rows if noise else s.F, len(X)))]
+        if gradient: out += [*np.empty((2, s.F, len(X), s.D))]
+        what = "predict_gradient" if gradient else "predict_y" if noise else "predict"
+        to = [(C.c_void_p * 6)(*(a.ctypes.data for a in out), None, None)] if gradient else out
+        rows, size = max(1, min(len(X), 256)), f"predict{'_gradient' * bool(gradient)}_scratch"
+        scratch = _room(size, C.byref(s), rows)
+        with s.lock: _call(what, C.byref(s), X, len(X), *to, scratch, scratch.nbytes)
+        return tuple(a[0] if len(a) == 1 else a.swapaxes(0, 1) for a in out)
+
+    def moments(self, m, S, sigma_points=False):
+        """Mean, covariance and input-output covariance of f(x), x ~ N(m, S): numbers and [D], or
+        [P], [P, P] and [D, P]. Exact for rbf, linear and constant kernels; sigma_points: any."""
+        s, what = self._server(), "predict_sigma_points" if sigma_points else "predict_moments"
+        m, S = (np.array(a, np.float64).reshape([s.D] * k) for k, a in ((1, m), (2, S)))
+        out = [np.empty(shape) for shape in (s.F, (s.F, s.F), (s.D, s.F))]
+        to = (C.c_void_p * 3)(*(a.ctypes.data for a in out))
+        scratch = _room(what + "_scratch", C.byref(s))
+        with s.lock: _call(what, C.byref(s), m, S, to, scratch, scratch.nbytes)
+        return tuple(out) if s.F > 1 else (out[0][0], out[1][0, 0], out[2][:, 0])
+
+    def path(self, seed=0, features=500):
+        """One function f from the posterior, the same in each call: f(X), f(X, gradient=True)."""
+        s, path, lock = self._server(), C.c_void_p(), threading.Lock()
+        block = _room("path_size", C.byref(s), features)
+        _call("path_start", C.byref(s), C.byref(path), seed, features, block, block.nbytes)
+        def f(X, gradient=False):
+            X = _inputs(X, s)
+            value, slope = np.empty((len(X), s.F)), np.empty((len(X), s.F, s.D))
+            with lock:
+                for x, to, df in zip(X, value, slope):
+                    _call("path_at", path, x, to, df if gradient else None)
+            value, slope = (a[:, 0] if s.F == 1 else a for a in (value, slope))
+            return (value, slope) if gradient else value
+        f.block = block  # which stays as long as f
+        return f
+
+    def online(self): return Online(self._server(), self._shape[2])
+
+    def export(self, path, name="model", real="float", no_libm=False):
+        """Writes the header of odvgp_export, for numbers that are float or double."""
+        at, text = C.byref(self._server()), bytearray()
+        write = _Write(lambda _, more, count: text.extend(more[:count]) or 0)
+        how = _Export(name.encode(), {"float": 4, "double": 8}[real], no_libm, write=write)
+        scratch = _room("export_scratch", at)
+        _call("export", at, C.byref(how), None, scratch, scratch.nbytes)
+        with _about(path): _call("file_write", os.fsencode(path), bytes(text), len(text))
+
+class Online(_Served):
+    """A copy of a model's posterior that learns rows: gp.online(). Kernel and noise stay."""
+    def __init__(self, server, columns):
+        self._shape, self._o, at = (None, server.D, columns), np.zeros(64), C.byref(server)
+        most = int(server.kept.size ** 0.5) + 1  # the block holds a matrix of this size, or less
+        block, scratch = (_room(n, at, most) for n in ("online_size", "online_scratch"))
+        self._work = scratch, scratch.nbytes
+        with server.lock: _call("online_start", self._o, at, most, block, block.nbytes, *self._work)
+        now = self._now = _Server.from_buffer(self._o)  # an odvgp_online begins with its server
+        now.lock, now.kept, self._server = threading.Lock(), block, lambda: now
+
+    def update(self, X, y, forget=1.0):
+        """Learns rows; NaN: no target. After each row earlier ones count `forget` times as much."""
+        X, y, n, T = _inputs(X, self._now), _rows(y), len(X), self._shape[2]
+        if y.shape != (n, T): raise Error(f"y {y.shape} must be {n} rows of {T} columns")
+        with self._now.lock: _call("online_update", self._o, X, y, n, forget, *self._work)
+        return self
+
+class GP(_Served):
     def __new__(cls, *_, **__):
         gp = super().__new__(cls)
         gp._model, gp._lock, gp._training, gp._frozen = C.c_void_p(), threading.RLock(), False, None
@@ -134,6 +221,7 @@ class GP:
 
     @contextlib.contextmanager
     def _changes(self, progress=None):  # one thread at a time; others predict with what was before
+        if not self._model: raise Error("the tool wrote this model, and trains it")
         raised, main = [], threading.current_thread() is threading.main_thread()
         def watch(_, at):
             r = at[0].report  # only after a step
@@ -159,7 +247,7 @@ class GP:
         return self
 
     def fit_q(self):  # sets q to its optimum: needed after training with objective="collapsed"
-        scratch = np.zeros(_call("fit_q_scratch", self._model) // 8 + 1)
+        scratch = _room("fit_q_scratch", self._model)
         with self._changes() as watch:
             _call("fit_q", self._model, self._x, self._y, watch, scratch, scratch.nbytes)
         return self
@@ -173,7 +261,7 @@ class GP:
         if not self._lock.acquire(blocking=server is None): return server  # another thread trains
         try:
             if self._frozen and not self._training: return self._frozen
-            server, block = _Server(), np.zeros(_call("predictor_size", self._model) // 8 + 1)
+            server, block = _Server(), _room("predictor_size", self._model)
             _call("freeze", self._model, self._pointers(), block, block.nbytes)
             _call("server_from_block", C.byref(server), block, block.nbytes, _AUTO)
             server.kept = block
@@ -181,21 +269,8 @@ class GP:
             return server
         finally: self._lock.release()
 
-    def predict(self, X, noise=False, gradient=False):
-        """Mean and variance at X, [n] or [n, P]; with gradient their gradients, [n, D] or [n, P, D]."""
-        s, X = self._server(), _rows(X)
-        if X.shape[1] != s.D: raise Error(f"X has {X.shape[1]} columns, the model has {s.D}")
-        if noise and gradient: raise Error("gradients are those of f: noise=False")
-        out = [*np.empty((2, s.y_rows if noise else s.P, len(X)))]
-        if gradient: out += [*np.empty((2, s.P, len(X), s.D))]
-        what = "predict_gradient" if gradient else "predict_y" if noise else "predict"
-        to = [(C.c_void_p * 6)(*(a.ctypes.data for a in out), None, None)] if gradient else out
-        size = "predict_gradient_scratch" if gradient else "predict_scratch"
-        scratch = np.zeros(_call(size, C.byref(s), max(1, min(len(X), 256))) // 8 + 1)
-        _call(what, C.byref(s), X, len(X), *to, scratch, scratch.nbytes)
-        return tuple(a[0] if len(a) == 1 else a.swapaxes(0, 1) for a in out)
-
     def save(self, path):
+        if not self._model: raise Error("the tool wrote this model, and keeps it")
         user = _MARK + np.concatenate([self._shape, *self._scales]).tobytes()
         with self._lock, _about(path):
             file = np.zeros(_call("save_size", self._model, len(user)), np.uint8)
@@ -207,13 +282,18 @@ def load(path, X=None, y=None):
     user, count = C.c_void_p(), C.c_size_t()
     with _about(path):
         _call("load_user", file, file.nbytes, C.byref(user), C.byref(count))
-        if (user := C.string_at(user, count.value))[:8] != _MARK:
-            raise Error("it was not written by odvgp.py")
-        size = _call("load_size", file, file.nbytes, _threads(), _AUTO)
-        gp._block = np.zeros(size // 8 + 1)
+        user, size = C.string_at(user, count.value), len(_MARK)
+        if user[:size] == _TOOL and X is None:
+            s = gp._frozen = _Server()
+            s.kept = to = _room("server_size", file, file.nbytes)
+            _call("server_from_memory", C.byref(s), file, file.nbytes, _AUTO, to, to.nbytes)
+            gp._shape = None, s.D, s.T + (b"class-weights=" in user)  # the weight of a row
+            return gp
+        if user[:size] != _MARK: raise Error("it was not written by odvgp.py")
+        gp._block = _room("load_size", file, file.nbytes, _threads(), _AUTO)
         _call("load_memory", C.byref(gp._model), file, file.nbytes, _threads(), _AUTO, gp._block,
               gp._block.nbytes)
-    numbers = np.frombuffer(user[8:]).copy()
+    numbers = np.frombuffer(user[len(_MARK):]).copy()
     gp._shape, gp._x, gp._y = tuple(int(k) for k in numbers[:3]), None, None
     gp._scales = np.split(numbers[3:], np.cumsum([gp._shape[1]] * 2 + [gp._shape[2]]))
     if X is not None: gp._data(_rows(X), _rows(y))

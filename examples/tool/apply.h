@@ -6,7 +6,7 @@
 #define TOOL_APPLY_H
 
 #include "interval.h"
-#include "report.h"
+#include "learn.h"
 
 typedef struct application {
 	const options *o;
@@ -34,6 +34,10 @@ typedef struct application {
 	/* The first cell that does not fit, in a sentence. */
 	char *misfit;
 	int has_target, noted_place;
+	/* Learns rows after their predictions; NULL: none does. It has a watch without output, since
+	   rows come one by one. */
+	learner *learner;
+	watch row_watch;
 } application;
 
 /* ---- the table of predictions ---- */
@@ -151,9 +155,10 @@ static void csv_prediction(
 	if (limits) bytes_print(b, "%.10g,%.10g,", limits[2 * k], limits[2 * k + 1]);
 }
 
-/*  A line for each row of the table; NA for rows that were dropped. */
-static void csv_rows(application *a, const table *t, const forecast *f, const double *limits,
-		const rows *r, const part *x)
+/*  A line for each row of the table from `first` to `end`, of which `r` are complete; NA for the
+    others. */
+static void csv_rows(application *a, const table *t, ptrdiff_t first, ptrdiff_t end,
+		const forecast *f, const double *limits, const rows *r, const part *x)
 {
 	const schema *s = &a->f.s;
 	bytes *b = &a->csv;
@@ -161,7 +166,7 @@ static void csv_rows(application *a, const table *t, const forecast *f, const do
 	int cells = 2 + is_gaussian(a) + 2 * (a->interval > 0);
 	selection kept = select_list(t, a->o, OPT_KEEP);
 	if (!a->rows) csv_header(a, &kept, t, b);
-	for (ptrdiff_t i = 0, k = 0; i < t->rows; i++) {
+	for (ptrdiff_t i = first, k = 0; i < end; i++) {
 		int there = k < r->n && r->row[k] == i;
 		csv_kept(&kept, t, i, b);
 		for (ptrdiff_t at = k * P; at < (k + 1) * P; at++) {
@@ -179,6 +184,8 @@ static void csv_rows(application *a, const table *t, const forecast *f, const do
 }
 
 /* ---- blocks of rows ---- */
+
+static watch *watch_of(application *a) { return a->learner ? &a->row_watch : a->w.watch; }
 
 /*  Standardises forecasts and targets, which are in the units of the target, and adds them to the
     sums of metrics. */
@@ -198,9 +205,9 @@ static void add_metrics(application *a, forecast *f, part *p)
 	double *logp = NULL, shift = 0;
 	int own_scales = s->likelihood == ODVGP_LIKELIHOOD_HETEROSCEDASTIC;
 	if (!is_gaussian(a) && !own_scales)
-		logp = log_densities(&a->server, a->w.watch, p->X, p->Y, p->n);
+		logp = log_densities(&a->server, watch_of(a), p->X, p->Y, p->n);
 	odvgp_standardise(p->Y, p->n, P, s->y_mean, s->y_scale, p->Y, NULL);
-	if (own_scales) logp = log_densities(&a->server, a->w.watch, p->X, p->Y, p->n);
+	if (own_scales) logp = log_densities(&a->server, watch_of(a), p->X, p->Y, p->n);
 	for (int k = 0; k < P && !own_scales; k++) shift += log(s->y_scale[k]);
 	for (ptrdiff_t i = 0; logp && i < p->n; i++) logp[i] += shift;
 	metrics_add(a->sums, f, p->Y, logp, p->n, P);
@@ -247,16 +254,74 @@ static void note_place(application *a, const table *t, const binding *b)
 }
 
 /*  The limits of --interval, two for each prediction; NULL: there are none. */
-static double *limits_of(const application *a, const forecast *f, const part *p)
+static double *limits_of(application *a, const forecast *f, const part *p)
 {
 	if (!(a->interval > 0)) return NULL;
 	if (!is_gaussian(a))
-		return limits_run(&a->server, &a->f.s, a->par, a->interval, f, p, a->w.watch);
+		return limits_run(&a->server, &a->f.s, a->par, a->interval, f, p, watch_of(a));
 	double *limits = take_doubles(2 * p->n, f->P);
 	for (ptrdiff_t i = 0; i < 2 * p->n * f->P; i++)
 		limits[i] =
 				f->mean[i / 2] + (i % 2 ? a->half_width : -a->half_width) * sqrt(f->var_y[i / 2]);
 	return limits;
+}
+
+/*  Predicts the rows of the table from `first` to `end`, of which `r` are complete, with numbers
+    `p`; gives add_metrics its targets. */
+static void apply_rows(
+		application *a, const table *t, ptrdiff_t first, ptrdiff_t end, const rows *r, part *p)
+{
+	const schema *s = &a->f.s;
+	const workers alone = {.watch = &a->row_watch};
+	forecast fc = forecast_make(r->n, s);
+	forecast_run(&fc, &a->server, a->learner ? &alone : &a->w, p->X, r->n);
+	double *limits = limits_of(a, &fc, p);
+	/* The library takes no scales of such targets. */
+	for (ptrdiff_t i = 0; i < r->n * fc.P && s->likelihood == ODVGP_LIKELIHOOD_HETEROSCEDASTIC;
+			i++) {
+		double mean = s->y_mean[i % fc.P], scale = s->y_scale[i % fc.P];
+		fc.mean[i] = mean + scale * fc.mean[i];
+		fc.var_y[i] *= scale * scale;
+		for (ptrdiff_t k = 2 * i; limits && k < 2 * i + 2; k++)
+			limits[k] = mean + scale * limits[k];
+	}
+	if (!a->to_stdout || !a->o->given[OPT_JSON]) csv_rows(a, t, first, end, &fc, limits, r, p);
+	free(limits);
+	a->rows += end - first;
+	a->lost += end - first - r->n;
+	if (p->Y) {
+		add_metrics(a, &fc, p);
+		a->has_target = 1;
+	}
+	forecast_free(&fc);
+}
+
+/*  What the new rows add to the range of each input. */
+static void widen_ranges(schema *s, const double *x)
+{
+	for (ptrdiff_t i = 0; i < s->D && s->x_low; i++) {
+		s->x_low[i] = fmin(s->x_low[i], x[i]);
+		s->x_high[i] = fmax(s->x_high[i], x[i]);
+	}
+}
+
+/*  The same row by row, each of which is learned after its prediction. */
+static void apply_and_learn(application *a, const table *t, const rows *r, const part *p)
+{
+	const schema *s = &a->f.s;
+	int T = s->target_count;
+	double *y = take_doubles(T, 1);
+	for (ptrdiff_t i = 0, k = 0; i < t->rows; i++) {
+		int there = k < r->n && r->row[k] == i;
+		rows one = {there, r->row + k};
+		if (stop_signal) break;
+		part x = {there, p->X + k * s->D, p->Y ? p->Y + k * T : NULL, p->line + k};
+		if (there && x.Y) memcpy(y, x.Y, (size_t)T * sizeof *y);
+		apply_rows(a, t, i, i + 1, &one, &x);
+		if (there && x.Y && learn_row(a->learner, x.X, y)) widen_ranges(&a->f.s, x.X);
+		k += there;
+	}
+	free(y);
 }
 
 /*  Predicts all rows of a table. */
@@ -267,35 +332,16 @@ static void apply_block(application *a, const table *t)
 	rows r = complete_rows(s, t, &b, a->path, a->drop, 0);
 	note_place(a, t, &b);
 	part p = encode(s, t, &b, &r);
-	forecast fc = forecast_make(r.n, s);
-	forecast_run(&fc, &a->server, &a->w, p.X, r.n);
-	double *limits = limits_of(a, &fc, &p);
-	/* The library takes no scales of such targets. */
-	for (ptrdiff_t i = 0; i < r.n * fc.P && s->likelihood == ODVGP_LIKELIHOOD_HETEROSCEDASTIC;
-			i++) {
-		double mean = s->y_mean[i % fc.P], scale = s->y_scale[i % fc.P];
-		fc.mean[i] = mean + scale * fc.mean[i];
-		fc.var_y[i] *= scale * scale;
-		for (ptrdiff_t k = 2 * i; limits && k < 2 * i + 2; k++)
-			limits[k] = mean + scale * limits[k];
-	}
-	if (!a->to_stdout || !a->o->given[OPT_JSON]) csv_rows(a, t, &fc, limits, &r, &p);
-	free(limits);
+	if (a->learner) apply_and_learn(a, t, &r, &p);
+	else apply_rows(a, t, 0, t->rows, &r, &p);
 	if (a->to_stdout && a->csv.used) {
 		write_stdout(&a->csv);
 		a->csv.used = 0;
-	}
-	a->rows += t->rows;
-	a->lost += t->rows - r.n;
-	if (p.Y) {
-		add_metrics(a, &fc, &p);
-		a->has_target = 1;
 	}
 	if (b.misfit && !a->misfit) {
 		a->misfit = copy_text(b.misfit);
 		clean_text(a->misfit, 0);
 	}
-	forecast_free(&fc);
 	part_free(&p);
 	rows_free(&r);
 	binding_free(&b, s);
@@ -320,7 +366,9 @@ static int stream_read(stream *in)
 {
 	char piece[1 << 16];
 	ptrdiff_t n = (ptrdiff_t)read(STDIN_FILENO, piece, sizeof piece);
-	while (n < 0 && errno == EINTR) n = (ptrdiff_t)read(STDIN_FILENO, piece, sizeof piece);
+	while (n < 0 && errno == EINTR && !stop_input)
+		n = (ptrdiff_t)read(STDIN_FILENO, piece, sizeof piece);
+	if (stop_input && stop_signal) return 0;
 	if (n < 0) die(BAD_INPUT, "standard input: cannot be read: %s", strerror(errno));
 	const char *foreign = table__foreign(piece, (size_t)n);
 	int packed = !in->text.used && in->line == 1 && table__is_packed(piece, (size_t)n);
@@ -410,10 +458,11 @@ static void apply_stream(application *a)
 			more = 0;
 		}
 		stream_scan(&in);
+		if (stop_signal) break;
 		if (!more) in.complete = in.text.used;
 		if (in.complete) stream_apply(a, &in);
 	}
-	if (!a->rows)
+	if (!a->rows && !stop_signal)
 		die(BAD_INPUT, "standard input: %s",
 				in.head.used ? "has a header and no rows" : "is empty");
 	free(in.text.at);
@@ -432,13 +481,21 @@ static void apply_file(application *a)
 
 /* ---- what is said at the end ---- */
 
-/*  Notes rows without a prediction, targets without values, and inputs outside the training range.
-    Some are outside by chance: of n rows, each input of a new row with probability
-    2 / (n + 1). */
-static void note_rows(const application *a)
+/*  Notes inputs outside the training range, and what follows from it. Some are outside by chance: of
+    n rows, each input of a new row with probability 2 / (n + 1). */
+static void note_outside(const application *a, const char *so)
 {
 	const schema *s = &a->f.s;
 	double chance = fmin(1, 2 * (double)s->D / ((double)s->n_train + 1));
+	if (!a->o->given[OPT_QUIET] && (double)a->outside > fmax(0.1, 2 * chance) * (double)a->rows)
+		fprintf(stderr, "note: %td of %td rows have inputs outside the training range%s\n",
+				a->outside, a->rows, so);
+}
+
+/*  Notes rows without a prediction, targets without values, and inputs outside the training range. */
+static void note_rows(const application *a)
+{
+	const schema *s = &a->f.s;
 	if (a->o->given[OPT_QUIET]) return;
 	if (a->notes.used) tell_text(a->notes.at);
 	if (a->lost)
@@ -448,11 +505,7 @@ static void note_rows(const application *a)
 		if (!a->sums[p].n)
 			fprintf(stderr, "note: %s has no values, and is left out of the metrics\n",
 					COLUMN_TEXT(s->targets[p].column, s->targets[p].name));
-	if ((double)a->outside > fmax(0.1, 2 * chance) * (double)a->rows)
-		fprintf(stderr,
-				"note: %td of %td rows have inputs outside the training range (column "
-				"range): are the columns those of the training file?\n",
-				a->outside, a->rows);
+	note_outside(a, " (column range): are the columns those of the training file?");
 }
 
 static void print_predict_json(const application *a, const metrics *m, double seconds)
@@ -466,6 +519,7 @@ static void print_predict_json(const application *a, const metrics *m, double se
 	json_count(&b, "n_test", m->n);
 	json_count(&b, "n_missing", a->lost);
 	json_count(&b, "n_outside", a->outside);
+	if (a->learner) json_count(&b, "n_learned", a->learner->learned);
 	json_count(&b, "d", a->f.s.D);
 	json_count(&b, "p", a->f.s.target_count);
 	json_number(&b, "seconds", seconds);
@@ -491,12 +545,15 @@ static double normal_half_width(double P)
 	return low;
 }
 
-static void server_open(application *a)
+/*  Predictions are now those of this model file. */
+static void server_open(application *a, const void *file, size_t bytes)
 {
 	odvgp_info info = no_info;
-	a->block = take(a->f.predictor_size, 1);
-	odvgp_status s = odvgp_server_from_memory(&a->server, a->f.content, a->f.size, ODVGP_ISA_AUTO,
-			a->block, a->f.predictor_size, &info);
+	size_t size = odvgp_server_size(file, bytes, &info);
+	free(a->block);
+	a->block = take(size, 1);
+	odvgp_status s = odvgp_server_from_memory(
+			&a->server, file, bytes, ODVGP_ISA_AUTO, a->block, size, &info);
 	if (s) die_of(s, &info, a->f.path);
 	if (a->server.D != a->f.s.D || a->server.T != a->f.s.target_count ||
 			a->server.y_rows != forecasts_of(&a->f.s))
@@ -515,7 +572,7 @@ static void application_begin(application *a, const options *o)
 	option_needed(o, OPT_MODEL);
 	files_check(o, NULL);
 	model_file_read(&a->f, o->value[OPT_MODEL]);
-	server_open(a);
+	server_open(a, a->f.content, a->f.size);
 	a->known.o = o;
 	a->known.s = &a->f.s;
 	a->sums = take((size_t)a->f.s.target_count, sizeof *a->sums);
@@ -524,6 +581,7 @@ static void application_begin(application *a, const options *o)
 
 static void application_end(application *a)
 {
+	learner_end(a->learner);
 	workers_stop(&a->w);
 	free(a->csv.at);
 	free(a->notes.at);
@@ -532,6 +590,58 @@ static void application_end(application *a)
 	free(a->misfit);
 	free(a->block);
 	model_file_free(&a->f);
+}
+
+/* ---- learning ---- */
+
+/*  --forget */
+static double forget_of(const options *o)
+{
+	return option_real(o, OPT_FORGET, DBL_MIN, 1, "above 0, at most 1");
+}
+
+/*  From now on predictions are those of what learns. */
+static void application_learns(application *a)
+{
+	a->learner = learner_begin(&a->f, &a->server, &a->w, forget_of(a->o));
+	a->server = a->learner->online.server;
+	a->row_watch.quiet = 1;
+	a->row_watch.until = a->row_watch.grace = HUGE_VAL;
+}
+
+/*  Rows that were not learned, or not wholly. */
+static void note_learning(const application *a)
+{
+	const learner *l = a->learner;
+	if (a->o->given[OPT_QUIET]) return;
+	if (l->refused)
+		fprintf(stderr, "note: %td row%s refused: %s\n", l->refused,
+				l->refused > 1 ? "s were" : " was", l->reason);
+	if (l->online.negative)
+		fprintf(stderr,
+				"note: %llu rows made the model less certain, which the saved model has learned, "
+				"and "
+				"not the predictions before\n",
+				(unsigned long long)l->online.negative);
+	if (l->left_out)
+		fprintf(stderr,
+				"note: %td rows are not in the saved model: rows that contradict it would have "
+				"made "
+				"its variance negative\n",
+				l->left_out);
+}
+
+/*  Ends --learn: also by an error, which calls it first. */
+static void stream_saves(void *user, const char *sentence)
+{
+	application *a = user;
+	const char *path = a->o->value[OPT_OUT_MODEL];
+	(void)sentence;
+	if (path) learner_save(a->learner, &a->f.s, path);
+	if (a->o->given[OPT_QUIET]) return;
+	fprintf(stderr, "note: %td rows learned%s%s\n", a->learner->learned,
+			path ? ", and saved in " : "; --out-model FILE would have saved them",
+			path ? path_text(path) : "");
 }
 
 /*  Options that only some likelihoods have. */
@@ -553,6 +663,18 @@ static void predict_options(application *a)
 	if (has_classes(kind)) a->scores = scores_make(f->level_count);
 }
 
+/*  --stream is --data -; what goes with --learn only. */
+static void learn_options(options *o)
+{
+	static const int ids[] = {OPT_OUT_MODEL, OPT_FORGET};
+	if (o->given[OPT_STREAM] && o->value[OPT_DATA] && strcmp(o->value[OPT_DATA], "-") != 0)
+		die(BAD_INPUT, "--stream: is standard input; leave out --data %s", o->value[OPT_DATA]);
+	if (o->given[OPT_STREAM]) option_set(o, OPT_DATA, "-");
+	for (int i = 0; i < 2 && !o->given[OPT_LEARN]; i++)
+		if (o->given[ids[i]]) die(BAD_INPUT, "--%s: needs --learn", option_list[ids[i]].name);
+	forget_of(o);
+}
+
 static int run_predict(options *o)
 {
 	double begin = now();
@@ -563,9 +685,17 @@ static int run_predict(options *o)
 	double P = o->value[OPT_INTERVAL]
 					   ? option_real(o, OPT_INTERVAL, DBL_MIN, 1 - DBL_EPSILON, "between 0 and 1")
 					   : 0;
+	learn_options(o);
 	application_begin(&a, o);
 	a.interval = P;
 	predict_options(&a);
+	if (o->given[OPT_LEARN]) {
+		application_learns(&a);
+		die_first = stream_saves;
+		die_user = &a;
+		stop_input = 1;
+		catch_signals();
+	}
 	if (strcmp(a.path, "-") == 0) apply_stream(&a);
 	else apply_file(&a);
 	if (!to_stdout) write_file(o->value[OPT_OUT], a.csv.at, a.csv.used);
@@ -573,6 +703,11 @@ static int run_predict(options *o)
 						? class_metrics(&a.scores)
 						: metrics_mean(a.sums, a.f.s.target_count, a.f.s.y_scale);
 	note_rows(&a);
+	if (a.learner) {
+		die_first = NULL;
+		note_learning(&a);
+		stream_saves(&a, NULL);
+	}
 	if (o->given[OPT_JSON]) print_predict_json(&a, &m, now() - begin);
 	else if (m.n && !(to_stdout && o->given[OPT_QUIET])) {
 		bytes text = {NULL, 0, 0};

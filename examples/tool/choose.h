@@ -302,20 +302,49 @@ static void choice_store(const choice *c, options *o)
 			option_store(o, i, copy_text(from->value[i]));
 }
 
-/*  May there be a race for these data and options? */
-static int choice_due(const options *o, const dataset *d, int tries)
+/*  The option, if there is one, that decides what a race would choose, or when it ends. */
+static const char *choice_decided(const options *o, const dataset *d)
 {
-	int gaussian = d->s.likelihood == ODVGP_LIKELIHOOD_GAUSSIAN && d->s.target_count == 1;
-	return tries > 1 && is_auto(o) && !o->value[OPT_MINUTES] && !o->given[OPT_FREEZE] &&
-		   !o->given[OPT_BETA] && d->train.n >= RACE_LEAST_ROWS &&
-		   (gaussian || (has_classes(d->s.likelihood) && !o->given[OPT_KERNEL]));
+	static const int whole[] = {OPT_LAYERS, OPT_BASIS},
+					 parts[] = {OPT_FREEZE, OPT_BETA, OPT_MINUTES};
+	int classes = has_classes(d->s.likelihood);
+	if (o->given[OPT_RESUME]) return option_list[OPT_RESUME].name;
+	for (size_t i = 0; i < sizeof whole / sizeof *whole && !is_auto(o); i++)
+		if (o->given[whole[i]]) return option_list[whole[i]].name;
+	for (size_t i = 0; i < sizeof step_options / sizeof *step_options && !is_auto(o); i++)
+		if (o->given[step_options[i]]) return option_list[step_options[i]].name;
+	if (option_choice(o, OPT_RECIPE) != RECIPE_DEFAULT) return option_list[OPT_RECIPE].name;
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+		if (o->given[parts[i]]) return option_list[parts[i]].name;
+	return classes && o->given[OPT_KERNEL] ? option_list[OPT_KERNEL].name : NULL;
+}
+
+/*  May there be a race for these data and options? If not, a note says why. */
+static int choice_due(const options *o, const dataset *d, int tries, bytes *notes)
+{
+	const char *option = choice_decided(o, d), *likelihood = likelihood_text(d->s.likelihood);
+	int gaussian = d->s.likelihood == ODVGP_LIKELIHOOD_GAUSSIAN;
+	bytes why = {NULL, 0, 0};
+	if (option) bytes_print(&why, "--%s is given", option);
+	else if (d->s.target_count > 1) bytes_print(&why, "there are %d targets", d->s.target_count);
+	else if (!gaussian && !has_classes(d->s.likelihood))
+		bytes_print(&why, "the likelihood is %s", likelihood);
+	else if (d->train.n < RACE_LEAST_ROWS)
+		bytes_print(&why, "there are %td training rows, and it begins at %d", d->train.n,
+				RACE_LEAST_ROWS);
+	if (tries > 1 && why.used)
+		bytes_print(notes, "note: --auto-tries %d: no race, because %s\n", tries, why.at);
+	int due = tries > 1 && !why.used;
+	free(why.at);
+	return due;
 }
 
 /*  Before plan_make, which decides options; NULL: there is no race. */
-static choice *choice_begin(const options *o, const dataset *d, const workers *w, odvgp_isa isa)
+static choice *choice_begin(
+		const options *o, const dataset *d, const workers *w, odvgp_isa isa, bytes *notes)
 {
 	int tries = (int)option_integer(o, OPT_AUTO_TRIES, 1, MOST_TRIES);
-	if (!choice_due(o, d, tries)) return NULL;
+	if (!choice_due(o, d, tries, notes)) return NULL;
 	choice *c = take(1, sizeof *c);
 	c->before = options_copy(o);
 	c->w = w;

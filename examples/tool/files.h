@@ -19,8 +19,10 @@ typedef struct file_role {
 } file_role;
 
 typedef struct file_roles {
-	file_role role[12];
+	file_role role[14];
 	int count;
+	/* --out may be the file of --model. */
+	int updates;
 } file_roles;
 
 static void file_role_free(file_role *r)
@@ -61,8 +63,10 @@ static void files_add(file_roles *f, file_role r, int is_output)
 {
 	for (int i = 0; i < f->count && is_output; i++) {
 		const file_role *other = &f->role[i];
-		/* A model may be continued in its own file; both streams may go to one log. */
-		int allowed = (other->id == OPT_RESUME && r.id == OPT_MODEL) || (other->id < 0 && r.id < 0);
+		/* A model may be continued or updated in its own file; both streams may go to one log. */
+		int updated = r.id == OPT_OUT_MODEL || (r.id == OPT_OUT && f->updates),
+			allowed = (other->id == OPT_RESUME && r.id == OPT_MODEL) ||
+					  (other->id == OPT_MODEL && updated) || (other->id < 0 && r.id < 0);
 		if (!allowed && same_file(other, &r))
 			die(BAD_INPUT, "%s: is %s (%s)", r.text, other->what, other->text);
 	}
@@ -130,7 +134,7 @@ static void files_stream(file_roles *f, int number, const char *name)
 /*  Checks all files of a command. model_path is the output of train; NULL: none. */
 static void files_check(const options *o, const char *model_path)
 {
-	file_roles f = {.count = 0};
+	file_roles f = {.count = 0, .updates = o->updates};
 	const char *mask = o->value[OPT_TEST_MASK], *colon = mask ? strrchr(mask, ':') : NULL;
 	char *mask_file = copy_text(mask);
 	if (colon) mask_file[colon - mask] = 0;
@@ -146,6 +150,7 @@ static void files_check(const options *o, const char *model_path)
 	files_output(&f, OPT_MODEL, part.at);
 	files_output(&f, OPT_TRACE, o->value[OPT_TRACE]);
 	files_output(&f, OPT_PLOT, o->value[OPT_PLOT]);
+	files_output(&f, OPT_OUT_MODEL, o->value[OPT_OUT_MODEL]);
 	if (o->value[OPT_OUT] && strcmp(o->value[OPT_OUT], "-") != 0)
 		files_output(&f, OPT_OUT, o->value[OPT_OUT]);
 	files_stream(&f, STDOUT_FILENO, "standard output");

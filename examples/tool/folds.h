@@ -192,7 +192,7 @@ static void folds_lost(void *user, const char *sentence)
 static void folds_check(const options *o)
 {
 	static const int others[] = {OPT_TEST, OPT_TEST_MASK, OPT_TEST_FRACTION, OPT_SPLIT, OPT_TRACE,
-			OPT_PLOT, OPT_MODEL, OPT_RESUME};
+			OPT_PLOT, OPT_MODEL, OPT_RESUME, OPT_AUTO_TRIES};
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
 		if (o->given[others[i]])
 			die(BAD_INPUT, "--folds and --%s exclude each other%s", option_list[others[i]].name,

@@ -975,6 +975,11 @@ static void resume_read(model_file *f, const char *path, const char *part, bytes
 		steps = other_steps;
 		other_steps = fewer;
 	}
+	if (setting_count(&f->s, "updates"))
+		die(BAD_INPUT,
+				"--resume %s: was updated with %td rows, which more training would forget: train a "
+				"new model on all rows",
+				f->path, setting_count(&f->s, "updated"));
 	bytes_print(notes, "note: resumes %s at step %td", f->path, steps);
 	if (other.path) bytes_print(notes, "; %s is at step %td", other.path, other_steps);
 	bytes_print(notes, "\n");

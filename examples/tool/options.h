@@ -19,19 +19,31 @@ enum {
 	SAMPLE = 32,
 	EXPORT = 64,
 	BUDGET = 128,
+	UPDATE = 256,
 	FIT = TRAIN | COMPARE | BUDGET,
-	USE = PREDICT | SAMPLE
+	USE = PREDICT | SAMPLE,
+	/* Commands that read rows. */
+	ROWS = FIT | USE | UPDATE
 };
 
 /* clang-format off */
 /*    id, name, argument (words: the choices; "=field": those of the library's config), default,
       commands and KEPT, help */
 #define OPTIONS(X) \
-    X(DATA, "data", "FILE", NULL, FIT | USE, "CSV file, or - for standard input") \
-    X(MODEL, "model", "FILE", NULL, TRAIN | USE | INFO | EXPORT | BUDGET, \
+    X(DATA, "data", "FILE", NULL, ROWS, "CSV file, or - for standard input") \
+    X(MODEL, "model", "FILE", NULL, TRAIN | USE | UPDATE | INFO | EXPORT | BUDGET, \
       "model file; train writes it (default: the data's name.odvgp)") \
-    X(OUT, "out", "FILE", NULL, USE | EXPORT | BUDGET, \
-      "predictions, samples or header (default: standard output)") \
+    X(OUT, "out", "FILE", NULL, USE | UPDATE | EXPORT | BUDGET, \
+      "predictions, samples or header (default: standard output); update: the new model " \
+      "(default: --model)") \
+    X(STREAM, "stream", NULL, NULL, PREDICT, \
+      "answer each row of standard input when it arrives, as --data - does") \
+    X(LEARN, "learn", NULL, NULL, PREDICT, \
+      "learn each row that has its target, after its prediction") \
+    X(OUT_MODEL, "out-model", "FILE", NULL, PREDICT, \
+      "with --learn: the model that has learned the rows (may be --model)") \
+    X(FORGET, "forget", "L", "1", PREDICT | UPDATE, \
+      "after each row earlier ones count L times as much, such as 0.999; 1: nothing is forgotten") \
     X(REAL, "real", "float|double", "float", EXPORT, "numbers of the header") \
     X(FLASH, "flash", "BYTES", NULL, BUDGET, "most bytes of code and tables, such as 32k") \
     X(RAM, "ram", "BYTES", NULL, BUDGET, "most bytes of stack") \
@@ -53,13 +65,13 @@ enum {
     X(IGNORE, "ignore", "LIST", NULL, FIT | KEPT, "columns to leave out") \
     X(ORDINAL, "ordinal", "NAME=a,b,c", NULL, FIT | KEPT, \
       "levels of a column in order (may be repeated)") \
-    X(MISSING, "missing", "error|drop", "error", FIT | USE | KEPT, \
+    X(MISSING, "missing", "error|drop", "error", ROWS | KEPT, \
       "what to do with rows that hold empty cells, NA, nan, null, none or ?") \
-    X(HEADER, "header", "auto|yes|no", "auto", FIT | USE, "does the first line hold names?") \
-    X(SEP, "sep", "auto|CHAR", "auto", FIT | USE, \
+    X(HEADER, "header", "auto|yes|no", "auto", ROWS, "does the first line hold names?") \
+    X(SEP, "sep", "auto|CHAR", "auto", ROWS, \
       "separator: comma, semicolon, tab, space, or the character itself") \
-    X(DECIMAL, "decimal", ".|,", ".", FIT | USE, "decimal point of the numbers") \
-    X(THOUSANDS, "thousands", "none|CHAR", "none", FIT | USE, \
+    X(DECIMAL, "decimal", ".|,", ".", ROWS, "decimal point of the numbers") \
+    X(THOUSANDS, "thousands", "none|CHAR", "none", ROWS, \
       "between groups of three digits: , . ' _ or space") \
     X(DATES, "dates", "LIST", "days", FIT | KEPT, \
       "what dates become: days, yearday and weekday, joined by +") \
@@ -160,13 +172,13 @@ enum {
     X(RESUME, "resume", "MODEL", NULL, TRAIN, "continue this model on the same data") \
     X(CHECKPOINT, "checkpoint", "SECONDS", "60", TRAIN, \
       "save MODEL.part this often while training, for --resume; 0: never") \
-    X(THREADS, "threads", "N", "0", FIT | USE, "number of threads; 0: one for each core") \
+    X(THREADS, "threads", "N", "0", ROWS, "number of threads; 0: one for each core") \
     X(ISA, "isa", "NAME", "auto", FIT, \
       "instruction set: auto, c, sse2, neon, avx2 or avx512 (default: ODVGP_ISA, else auto)") \
     X(TRACE, "trace", "FILE", NULL, FIT, "CSV file with a row for each evaluation") \
     X(PLOT, "plot", "FILE", NULL, FIT, "SVG of what was learned, and of the training curves") \
-    X(JSON, "json", NULL, NULL, FIT | PREDICT | INFO, "print one JSON object") \
-    X(QUIET, "quiet", NULL, NULL, FIT | USE, "print no progress and no notes")
+    X(JSON, "json", NULL, NULL, FIT | PREDICT | UPDATE | INFO, "print one JSON object") \
+    X(QUIET, "quiet", NULL, NULL, ROWS, "print no progress and no notes")
 /* clang-format on */
 #define OPTION_ID(id, name, argument, preset, where, help) OPT_##id,
 enum { OPTIONS(OPTION_ID) OPTION_COUNT };
@@ -203,6 +215,8 @@ typedef struct options {
 	int fold;
 	/* Costs of headers are wanted. */
 	int budget;
+	/* --out is a model, which may replace that of --model. */
+	int updates;
 } options;
 
 /*  The options that an item of --bases may set; the first OWN_SHOWN have a column in the table. */
@@ -444,7 +458,7 @@ static const struct {
 	const char *name;
 	int command;
 } command_words[] = {{"train", TRAIN}, {"compare", COMPARE}, {"predict", PREDICT},
-		{"sample", SAMPLE}, {"export", EXPORT}, {"budget", BUDGET}, {"info", INFO}};
+		{"sample", SAMPLE}, {"update", UPDATE}, {"export", EXPORT}, {"budget", BUDGET}, {"info", INFO}};
 enum { COMMAND_COUNT = sizeof command_words / sizeof *command_words };
 
 /*  The names of these commands: "train, compare and info". */

@@ -46,7 +46,9 @@ static void plan_settle(options *o)
 	int steps = option_choice(o, OPT_RECIPE) != RECIPE_DEFAULT;
 	for (size_t i = 0; i < sizeof step_options / sizeof *step_options; i++)
 		steps |= o->given[step_options[i]];
-	if (steps) option_store(o, OPT_BASIS, copy_text("orth"));
+	if (!steps) return;
+	option_store(o, OPT_BASIS, copy_text("orth"));
+	o->given[OPT_BASIS] = 0;
 }
 
 static void plan_number(options *o, int id, ptrdiff_t v)

@@ -79,8 +79,8 @@ typedef struct forecast_job {
 	const odvgp_server *server;
 	const double *X;
 	ptrdiff_t n, D;
-	/* Blocks of FORECAST_ROWS rows, from `first` to `end`. */
-	ptrdiff_t first, end;
+	/* Blocks of `rows` rows, from `first` to `end`. */
+	ptrdiff_t rows, first, end;
 	const forecast *to;
 	/* [P] of the Gaussian likelihood, else NULL. */
 	double *noise;
@@ -96,13 +96,12 @@ static void forecast_task(void *arg, int task)
 {
 	const forecast_job *job = arg;
 	ptrdiff_t P = job->to->P, blocks = job->end - job->first;
-	size_t table_size = (size_t)(3 * P * FORECAST_ROWS) * sizeof(double);
+	size_t table_size = (size_t)(3 * P * job->rows) * sizeof(double);
 	unsigned char *scratch = job->scratch + (size_t)task * job->scratch_size;
 	/* Three tables [P][rows]. */
 	double *local = (double *)(void *)scratch;
 	for (ptrdiff_t k = blocks * task / job->tasks; k < blocks * (task + 1) / job->tasks; k++) {
-		ptrdiff_t from = (job->first + k) * FORECAST_ROWS,
-				  m = job->n - from < FORECAST_ROWS ? job->n - from : FORECAST_ROWS;
+		ptrdiff_t from = (job->first + k) * job->rows, m = smaller(job->n - from, job->rows);
 		const double *X = job->X + from * job->D;
 		double *var_y = local + 2 * P * m;
 		void *rest = scratch + table_size;
@@ -144,7 +143,7 @@ static double *gaussian_noise(const odvgp_server *server, const double *X, int P
     be left out. */
 static int forecast_rounds(forecast_job *job, const workers *w)
 {
-	ptrdiff_t blocks = (job->n + FORECAST_ROWS - 1) / FORECAST_ROWS, round = job->tasks;
+	ptrdiff_t blocks = (job->n + job->rows - 1) / job->rows, round = job->tasks;
 	int over = 0;
 	watch_begin(w->watch, "predictions");
 	for (; job->end < blocks && !over; over = watch_look(w->watch, (double)job->end, (double)blocks)) {
@@ -170,13 +169,14 @@ static int forecast_run(const forecast *f, const odvgp_server *server, const wor
 	job.server = server;
 	job.X = X;
 	job.n = n;
+	job.rows = larger(1, smaller(n, FORECAST_ROWS));
 	job.D = server->D;
 	job.to = f;
 	if (f->likelihood == ODVGP_LIKELIHOOD_GAUSSIAN && n)
 		job.noise = gaussian_noise(server, X, f->P);
 	job.tasks = workers_count(w) > 1 ? workers_count(w) : 1;
-	size_t need = (size_t)(3 * f->P * FORECAST_ROWS) * sizeof(double) +
-				  odvgp_predict_scratch(server, FORECAST_ROWS, NULL);
+	size_t need = (size_t)(3 * f->P * job.rows) * sizeof(double) +
+				  odvgp_predict_scratch(server, job.rows, NULL);
 	job.scratch_size = (need + 63) / 64 * 64;
 	job.scratch = take((size_t)job.tasks, job.scratch_size);
 	job.status = take((size_t)job.tasks, sizeof *job.status);

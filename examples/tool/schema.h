@@ -303,6 +303,14 @@ static const char *settings_find(const char *settings, const char *name)
 	return NULL;
 }
 
+/*  A setting that is a whole number; 0: there is none. */
+static ptrdiff_t setting_count(const schema *s, const char *name)
+{
+	const char *text = settings_find(s->settings, name);
+	long long v = text ? strtoll(text, NULL, 10) : 0;
+	return v < 0 || v > PTRDIFF_MAX ? 0 : (ptrdiff_t)v;
+}
+
 /*  Reads R or FROM-TO, where R stands for R-R; returns 0 if the text is neither. */
 static int parse_range(const char *text, double *from, double *to)
 {

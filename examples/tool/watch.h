@@ -12,8 +12,8 @@
 /* ---- signals ---- */
 
 /*  The only global variables. The signal that ends the program, 0: none has come; does it end the
-    program at once? */
-static volatile sig_atomic_t stop_signal, stop_at_once;
+    program at once, or standard input, for which the program may be waiting? */
+static volatile sig_atomic_t stop_signal, stop_at_once, stop_input;
 
 /*  The exit code of a program that a signal ended, as shells have it: 130 after Ctrl-C. */
 static int signal_code(void) { return 128 + (int)stop_signal; }
@@ -23,6 +23,7 @@ static void on_signal(int number)
 	static const char text[] = "\nodvgp: stopped by a signal; the model is saved, its bound is not "
 							   "computed\n";
 	stop_signal = number;
+	if (stop_input) close(STDIN_FILENO);
 	if (stop_at_once) _exit(write(STDERR_FILENO, text, sizeof text - 1) ? signal_code() : FAILED);
 }
 

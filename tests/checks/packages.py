@@ -29,7 +29,7 @@ with open(os.path.join(root, "odvgp.h")) as f:
     header = re.sub(r"/\*.*?\*/", " ", f.read(), flags=re.S)
 with open(odvgp.__file__) as f:
     source = f.read()
-plain = {"ptrdiff_t": ctypes.c_ssize_t, "size_t": ctypes.c_size_t, "odvgp_real": ctypes.c_double, "double": ctypes.c_double, "void": None,
+plain = {"ptrdiff_t": ctypes.c_ssize_t, "size_t": ctypes.c_size_t, "odvgp_real": ctypes.c_double, "double": ctypes.c_double, "uint64_t": ctypes.c_uint64, "void": None,
          "int": ctypes.c_int, "odvgp_config": odvgp._Config, "odvgp_likelihood_facts": odvgp._Likelihood, "const char *": ctypes.c_char_p}
 plain.update((name, ctypes.c_int) for name in re.findall(r"typedef enum (\w+)", header))
 
@@ -67,12 +67,13 @@ def fields_of(name):
         line = " ".join(line.split())
         pointer = re.search(r"\(\*(\w+)\)", line)
         first, *more = [pointer.group(1)] if pointer else re.sub(r"\[.*?\]", "", line).split(", ")
-        found += [(first.split()[-1].strip("*"), line)] + [(m, line) for m in more]
+        found += [(first.split()[-1].strip("*"), line)] + [(m.strip("*"), line) for m in more]
     return found
 
 
 for mine, name in ((odvgp._Info, "odvgp_info"), (odvgp._Server, "odvgp_server"), (odvgp._Report, "odvgp_report"),
-                   (odvgp._Progress, "odvgp_progress"), (odvgp._Watch, "odvgp_watch"), (odvgp._Likelihood, "odvgp_likelihood_facts")):
+                   (odvgp._Progress, "odvgp_progress"), (odvgp._Watch, "odvgp_watch"), (odvgp._Likelihood, "odvgp_likelihood_facts"),
+                   (odvgp._Export, "odvgp_export_settings")):
     theirs = fields_of(name)
     assert mine is odvgp._Report or len(theirs) == len([n for n, _ in mine._fields_ if n != "more"]), name
     for (own, kind), (field, line) in zip(mine._fields_, theirs):
@@ -246,4 +247,114 @@ raises("not finite", odvgp.GP, X * np.nan, y)
 raises("columns", gp.predict, X[:, :1])
 raises("at 3", gp.predict, np.where(np.arange(5)[:, None] == 3, np.nan, X[:5]))
 raises("must be 400 rows", odvgp.GP, X, y[:-1])
-print("python: trained, predicted, saved, loaded; the error of an unknown setting:", said)
+
+# Learning online: from the model's predictions, which stay, with the same bits in one update or several; missing targets; forgetting.
+first, rest = slice(0, 150), slice(150, 400)
+half = odvgp.GP(X[first], y[first], beta=30, kernel="rbf(1)", objective="collapsed", optim__kind="lbfgs", optim__natgrad=False,
+                optim__batch=150)
+half.train(20).fit_q()
+online = half.online()
+assert np.allclose(online.predict(few), half.predict(few), rtol=1e-6)
+assert np.allclose(online.predict(few, gradient=True)[2], half.predict(few, gradient=True)[2], rtol=1e-5, atol=1e-6)
+before = half.predict(X[rest])[0]
+online.update(X[rest], y[rest])
+assert np.std(online.predict(X[rest])[0] - y[rest]) < np.std(before - y[rest])
+assert np.all(online.predict(X)[1] <= half.predict(X)[1] * (1 + 1e-9)) and np.array_equal(half.predict(X[rest])[0], before)
+apart = half.online()
+for k in range(150, 400): apart.update(X[k:k + 1], y[k:k + 1])
+assert all(np.array_equal(a, b) for a, b in zip(apart.predict(few), online.predict(few)))
+again = apart.online().update(X[:1], [[np.nan]])
+assert np.allclose(again.predict(few), apart.predict(few), rtol=1e-9)
+moved = half.online().update(X, y + 30), half.online().update(X, y + 30, forget=0.98)
+off = [np.abs(o.predict(X[-50:])[0] - y[-50:] - 30).mean() for o in moved]
+assert off[1] < 0.6 * off[0], off
+for bad in (0, 1.5): raises("(0, 1]", apart.update, X, y, forget=bad)
+raises("must be 400 rows of 1 columns", apart.update, X, np.c_[y, y])
+raises("columns", apart.update, X[:, :1], y)
+raises("learns online", apart.path)
+raises("online", apart.export, os.path.join(folder, "no.h"))
+two = odvgp.GP(X[first], np.c_[y, -y][first], beta=20, gamma=10).train(30)
+assert two.online().update(X[rest], np.c_[y, -y][rest]).predict(few, noise=True)[0].shape == (50, 2)
+
+# One function: the same at each call and in any order; over many the moments; its gradient.
+path = half.path(seed=3)
+f, slope = path(few, gradient=True)
+assert np.array_equal(path(few[::-1])[::-1], f) and half.path(seed=3)(few[7:8])[0] == f[7] != half.path(seed=4)(few[7:8])[0]
+for d in range(2):
+    assert np.allclose(slope[:, d], (path(few + h * np.eye(2)[d]) - path(few - h * np.eye(2)[d])) / (2 * h), rtol=1e-3, atol=1e-3 * np.abs(slope).max())
+many = np.array([half.path(seed=k, features=50)(few[:3]) for k in range(2000)])
+mean, var = half.predict(few[:3])
+assert np.all(np.abs(many.mean(0) - mean) < 5 * np.sqrt(var / 2000)) and np.allclose(many.var(0), var, rtol=0.25)
+assert two.path()(few).shape == (50, 2) and two.path()(few, gradient=True)[1].shape == (50, 2, 2)
+raises("periodic", odvgp.GP(X, y, beta=5, kernel="periodic(1)").path)
+
+# Uncertain inputs: without uncertainty predictions; against samples of the input.
+m, S = np.array([0.5, -0.4]), np.array([[0.04, 0.01], [0.01, 0.09]])
+mean, cov, input_cov = half.moments(m, 0 * S)
+assert np.allclose((mean, cov), [a[0] for a in half.predict(m[None])], rtol=1e-8) and np.allclose(input_cov, 0)
+x = rng.multivariate_normal(m, S, 40000)
+f, var = half.predict(x)
+mean, cov, input_cov = half.moments(m, S)
+assert abs(mean - f.mean()) < 5 * f.std() / 200 and np.isclose(cov, var.mean() + f.var(), rtol=0.05)
+assert np.allclose(input_cov, np.mean((x - m) * (f - f.mean())[:, None], 0), atol=0.05 * np.sqrt(f.var() * 0.09))
+assert np.isclose(half.moments(m, S, sigma_points=True)[0], mean, rtol=0.02)
+assert [a.shape for a in two.moments(m, S, sigma_points=True)] == [(2,), (2, 2), (2, 2)]
+raises("covariance", half.moments, m, -S)
+raises("matern52", two.moments, m, S)
+
+# The exported header, compiled, predicts the same.
+compiler = shutil.which(os.environ.get("CC", "cc").split()[0])
+header_path = os.path.join(folder, "arm.h")
+half.export(header_path, name="arm", real="double")
+with open(header_path) as f: text = f.read()
+assert "arm_predict" in text and text.rstrip().endswith("#endif")
+if compiler:
+    with open(os.path.join(folder, "arm.c"), "w") as f:
+        f.write('#include <stdio.h>\n#include "arm.h"\nint main(void) { double x[2] = {0.5, -0.4}, mean, var; arm_predict(x, &mean, &var); '
+                'printf("%.17g %.17g", mean, var); return 0; }\n')
+    subprocess.run([compiler, os.path.join(folder, "arm.c"), "-o", os.path.join(folder, "arm"), "-lm"], check=True)
+    printed = subprocess.run([os.path.join(folder, "arm")], capture_output=True, text=True).stdout.split()
+    assert np.allclose([float(v) for v in printed], [a[0] for a in half.predict(m[None])], rtol=1e-8), printed
+raises("name", half.export, header_path, name="1a")
+raises(nowhere, half.export, nowhere)
+
+# Models that the tool wrote, also after an update: they predict as the tool does, learn and are exported.
+tool = os.environ.get("ODVGP_TOOL") or os.path.join(root, "build", "odvgp")
+if os.path.exists(tool):
+    def run_tool(*arguments):
+        done = subprocess.run([tool, *arguments, "--quiet"], cwd=folder, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def columns_of(text): return np.array([row.split(",") for row in text.split()[1:]], float).T
+
+    np.savetxt(os.path.join(folder, "rows.csv"), np.c_[X, y], delimiter=",", header="a,b,y", comments="")
+    np.savetxt(os.path.join(folder, "kinds.csv"), np.c_[X, three], delimiter=",", header="a,b,y", comments="")
+    run_tool("train", "--data", "rows.csv", "--basis", "orth", "--beta", "20", "--gamma", "30", "--iters", "50", "--model", "t.odvgp")
+    for step in range(2):
+        theirs = odvgp.load(os.path.join(folder, "t.odvgp"))
+        mean, sd, sd_y = columns_of(run_tool("predict", "--model", "t.odvgp", "--data", "rows.csv"))[:3]
+        assert np.allclose(theirs.predict(X)[0], mean, rtol=1e-8) and np.allclose(np.sqrt(theirs.predict(X)[1]), sd, rtol=1e-6)
+        assert np.allclose(np.sqrt(theirs.predict(X, noise=True)[1]), sd_y, rtol=1e-6)
+        learned = theirs.online().update(X[:100], y[:100] + 5).predict(X)[0]
+        if step == 0:
+            np.savetxt(os.path.join(folder, "more.csv"), np.c_[X, y + 5][:100], delimiter=",", header="a,b,y", comments="")
+            run_tool("update", "--model", "t.odvgp", "--data", "more.csv")
+            expected = learned
+        else: assert np.allclose(mean, expected, rtol=1e-6)
+    assert theirs.path()(few).shape == (50,)
+    theirs.export(header_path)
+    raises("the tool wrote", theirs.train, 3)
+    raises("the tool wrote", theirs.save, os.path.join(folder, "none.odvgp"))
+    assert not os.path.exists(os.path.join(folder, "none.odvgp"))
+    raises("not written by odvgp.py", odvgp.load, os.path.join(folder, "t.odvgp"), X, y)
+    run_tool("train", "--data", "kinds.csv", "--likelihood", "softmax", "--class-weights", "2=3", "--beta", "20", "--iters", "30",
+             "--model", "t.odvgp")
+    theirs = odvgp.load(os.path.join(folder, "t.odvgp"))
+    p = columns_of(run_tool("predict", "--model", "t.odvgp", "--data", "kinds.csv"))[1:4]
+    assert np.allclose(theirs.predict(X, noise=True)[0], p.T, atol=1e-8)
+    raises("must be 400 rows of 2 columns", theirs.online().update, X, three)
+    theirs.online().update(X, np.c_[three, np.ones(400)])
+    also = ", models of the tool"
+else: also = " (no tool was found)"
+print("python: trained, predicted, saved, loaded, learned online, sampled, exported" + also + "; the error of an unknown setting:", said)

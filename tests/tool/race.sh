@@ -33,6 +33,28 @@ race --data grid.csv --auto-tries 1 --model one.odvgp >t.json 2>err.txt
 check "race: none with --auto-tries 1" sh -c '! grep -q "race on" err.txt'
 "$tool" train --data plain.csv --threads 1 --auto-tries 4 --model few.odvgp >t.txt 2>err.txt
 check "race: none with few rows" sh -c '! grep -q "race on" err.txt'
+check "race: which is said" grep -q '^note: --auto-tries 4: no race, because there are 200 training rows, and it begins at 2000$' err.txt
+# no_race WHY ARGUMENTS...: is this said?
+no_race() {
+    why=$1
+    shift
+    race --auto-tries 3 --model no.odvgp "$@" >t.json 2>err.txt
+    [ "$(grep -c -e '--auto-tries' err.txt)" -eq 1 ] && grep -qF -e "--auto-tries 3: no race, because $why" err.txt
+}
+for given in '--iters 2' '--beta 5' '--basis coupled --iters 2' '--minutes 0.01' '--batch 50 --minutes 0.01' '--gamma 5 --minutes 0.01' \
+    '--lr 0.01 --minutes 0.01' '--freeze noise_variance' '--recipe odvgp --minutes 0.01'; do
+    # shellcheck disable=SC2086
+    check "race: none with ${given%% *}, which is said" no_race "${given%% *} is given" --data grid.csv --warm off $given
+done
+check "race: none with layers" no_race "--layers is given" --data grid.csv --layers 'coupled:beta=4,dim=1; coupled:beta=4' --iters 2
+check "race: none for classes with a kernel" no_race "--kernel is given" --data labels.csv --kernel rbf
+awk -F, -v OFS=, '{ $3 = int(3 + 2 * $3) } 1' plain.csv >counts.csv
+check "race: none of counts" no_race "the likelihood is poisson" --data counts.csv --likelihood poisson
+check "race: none of two targets" no_race "there are 2 targets" --data two.csv --target 2-3
+check "race: none of a model that goes on" no_race "--resume is given" --data grid.csv --resume one.odvgp --iters 9
+"$tool" train --data plain.csv --threads 1 --model few.odvgp >t.txt 2>err.txt
+check "race: nothing is said without --auto-tries" sh -c '! grep -q "race" err.txt'
+check "refused: --auto-tries with --folds" refuses "--folds and --auto-tries exclude each other" train --data plain.csv --folds 3 --auto-tries 3
 race --data labels.csv --auto-tries 2 --model labels.odvgp >t.json 2>err.txt
 check "race: of classes" test "$(grep -c '  chosen$' err.txt) $(value t.json likelihood)" = "1 softmax"
 for bad in 0 7 x; do
