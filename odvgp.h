@@ -309,6 +309,7 @@ CONTENTS   (search for a tag with its arrows)
 				Gaussian Process Regression, ICIEA 2020
 	[PATHS]		Wilson et al.: Efficiently Sampling Functions from Gaussian Process Posteriors,
 				ICML 2020, arXiv:2002.09309
+	[STREAM]	Bui, Nguyen, Turner: Streaming Sparse Gaussian Process Approximations, NeurIPS 2017
 	[PILCO]		Deisenroth, Rasmussen: PILCO: A Model-Based and Data-Efficient Approach to Policy
 				Search, ICML 2011
 	[LBFGS]		Nocedal, Wright: Numerical Optimization, 2nd edition 2006, algorithms 3.5, 3.6, 7.4
@@ -840,6 +841,7 @@ typedef struct odvgp_allocator {
 #define odvgp_draws odvgpf_draws
 #define odvgp_gradient odvgpf_gradient
 #define odvgp_moments odvgpf_moments
+#define odvgp_moments_gradient odvgpf_moments_gradient
 #define odvgp_path odvgpf_path
 #define odvgp_export_settings odvgpf_export_settings
 #define odvgp_export_costs odvgpf_export_costs
@@ -919,6 +921,8 @@ typedef struct odvgp_allocator {
 #define odvgp_compact odvgpf_compact
 #define odvgp_predict_moments odvgpf_predict_moments
 #define odvgp_predict_moments_scratch odvgpf_predict_moments_scratch
+#define odvgp_predict_moments_gradient odvgpf_predict_moments_gradient
+#define odvgp_predict_moments_gradient_scratch odvgpf_predict_moments_gradient_scratch
 #define odvgp_predict_sigma_points odvgpf_predict_sigma_points
 #define odvgp_predict_sigma_points_scratch odvgpf_predict_sigma_points_scratch
 #define odvgp_path_size odvgpf_path_size
@@ -932,6 +936,10 @@ typedef struct odvgp_allocator {
 #define odvgp_online_add odvgpf_online_add
 #define odvgp_online_drop odvgpf_online_drop
 #define odvgp_online_seal odvgpf_online_seal
+#define odvgp_online_store odvgpf_online_store
+#define odvgp_online_adapt_scratch odvgpf_online_adapt_scratch
+#define odvgp_adaptation odvgpf_adaptation
+#define odvgp_online_adapt odvgpf_online_adapt
 #define odvgp_export_scratch odvgpf_export_scratch
 #define odvgp_export odvgpf_export
 #define odvgp_sample_scratch odvgpf_sample_scratch
@@ -1775,6 +1783,21 @@ ODVGP_API odvgp_status odvgp_predict_sigma_points(const odvgp_server *server, co
 		const odvgp_real *S, const odvgp_moments *moments, void *scratch, size_t scratch_bytes,
 		odvgp_info *info);
 
+/*	The same with derivatives, exact too, for planners that chain moments along a rollout. They have
+	a row for each of the R = F + F F + D F numbers of mean, cov and input_cov, in this order.
+		by_m, by_S	[R,D], [R,D,D] out or NULL. by_S is symmetric: a symmetric dS adds to number r
+					the sum over i and j of by_S[r,i,j] dS[i,j]. S may be singular, or 0
+	Cost	O((M + Mg)^2 P D^2) more for each pair, P M^2 + (R + P D) D^2 numbers more of scratch */
+typedef struct odvgp_moments_gradient {
+	odvgp_moments moments;
+	odvgp_real *by_m, *by_S;
+} odvgp_moments_gradient;
+ODVGP_API size_t odvgp_predict_moments_gradient_scratch(
+		const odvgp_server *server, odvgp_info *info);
+ODVGP_API odvgp_status odvgp_predict_moments_gradient(const odvgp_server *server,
+		const odvgp_real *m, const odvgp_real *S, const odvgp_moments_gradient *gradient,
+		void *scratch, size_t scratch_bytes, odvgp_info *info);
+
 /*	One function f drawn from the posterior, for rollouts: any inputs in any order see the same f
 	[PATHS]. Each path draws its own `features` frequencies for each term of the kernel, so mean and
 	covariance over paths are those of odvgp_predict_cov for any number; with more, a single f is
@@ -1838,11 +1861,11 @@ ODVGP_API odvgp_status odvgp_compact(
 /* --- learning online --- */
 
 /*	A predictor whose q(u) learns new rows, in the caller's memory and without the code for training.
-	Hyperparameters and a_gamma stay. With the Gaussian likelihood q is what odvgp_fit_q would make
-	of all rows (SOLVE-GP's also with the correlation of its blocks); with others each row is a
-	natural step of length 1 from the q before it. Any prediction may use &online.server between
-	updates: there is no inverse to compute first. Moments at uncertain inputs, paths, odvgp_export
-	and odvgp_compact return E_UNSUPPORTED. */
+	a_gamma stays, and hyperparameters but for odvgp_online_adapt. With the Gaussian likelihood q is
+	what odvgp_fit_q would make of all rows (SOLVE-GP's also with the correlation of its blocks);
+	with others each row is a natural step of length 1 from the q before it. Any prediction may use
+	&online.server between updates: there is no inverse to compute first. Moments at uncertain
+	inputs, paths, odvgp_export and odvgp_compact return E_UNSUPPORTED. */
 typedef struct odvgp_online {
 	odvgp_server server;
 	/* Above 0: before odvgp_online_update learns a row, x becomes an inducing input if the others
@@ -1901,6 +1924,36 @@ ODVGP_API odvgp_status odvgp_online_add(odvgp_online *online, const odvgp_real *
 ODVGP_API odvgp_status odvgp_online_drop(odvgp_online *online, ptrdiff_t k, double *loss,
 		void *scratch, size_t scratch_bytes, odvgp_info *info);
 
+/*	Learn rows with the Gaussian likelihood, and move hyperparameters up the streaming bound [STREAM]
+		E_q[log p(y|f)] - KL(q(u) || p(u)) + E_q[log q_old(u) - log p_old(u)]
+	at its best q, in nats; old: before these rows. While nothing is forgotten or moved, batches'
+	bounds add up to that of odvgp_fit_q, but for ORTH's KL of a.
+		X, Y	as odvgp_online_update, such as the last 50 rows
+		steps	of Newton's method in each parameter, with central differences, taken only where the
+				bound rises; 0: compute the bound, learn nothing
+		scratch	odvgp_online_adapt_scratch bytes
+	Returns	E_UNSUPPORTED: images, independent functions, another likelihood | E_NAN: no finite bound
+	Cost	3 to 6 bounds a step and parameter, each O(P (M^3 + n M^2)) */
+typedef struct odvgp_adaptation {
+	ptrdiff_t steps;
+	int keep_noise;       /* 1: noise variances stay */
+	double before, after; /* out: the bound */
+} odvgp_adaptation;
+ODVGP_API size_t odvgp_online_adapt_scratch(const odvgp_online *online, odvgp_info *info);
+ODVGP_API odvgp_status odvgp_online_adapt(odvgp_online *online, const odvgp_real *X,
+		const odvgp_real *Y, ptrdiff_t n, odvgp_adaptation *settings, void *scratch,
+		size_t scratch_bytes, odvgp_info *info);
+
+#ifndef ODVGP_NO_TRAINING
+/*	Give the model from which the predictor came what it has learned: q_mu and q_sqrt, to save it, or
+	to train on. Its points and hyperparameters must be the predictor's, so not after
+	odvgp_online_add, _drop or _adapt. What SOLVE-GP's predictor learned goes to a COUPLED model of
+	all its points, beta's first.
+	Returns	E_SIZE (another M or P) | E_UNSUPPORTED (layers, q not whitened or not DENSE) | E_NOT_PD
+	Cost	O(P M^3) */
+ODVGP_API odvgp_status odvgp_online_store(
+		const odvgp_online *online, odvgp_model *model, odvgp_info *info);
+#endif
 /*	Write the checksum of the predictor at online.server.block. The bytes returned can be stored, and
 	opened by odvgp_server_from_block, until the next update. */
 ODVGP_API size_t odvgp_online_seal(odvgp_online *online, odvgp_info *info);
@@ -9954,7 +10007,12 @@ ODVGP_API odvgp_status odvgp_predict_y_gradient(const odvgp_server *s, const odv
 	G of k(Zb,x) and its mean e, E[var] is E[k(x,x)] - tr(Q (G + e e^T)) for >>predictor's
 	var = k - k(x,Zb) Q k(Zb,x); by triangular solves, as the entries of Q are large and cancel.
 
-	Cost: n^2 D, n = M + Mg, for each pair of terms and units; P M^3 for the traces. */
+	An E under N(m, S) has dE/dS = (d^2 E/dm^2) / 2, and Cov(x,f) = S dE[f]/dm. Derivatives of e^l W
+	in m are those of E[prod a_i.x] with one more form for each: its mean is p = b - T V b, its
+	covariances are a_i - T V a_i, and -(T - T V T) with another one.
+
+	Cost: n^2 D, n = M + Mg, for each pair of terms and units; P M^3 for the traces; derivatives
+	n^2 P D^2 for each pair. */
 
 #define GP__MOST_TERMS 64
 
@@ -10078,15 +10136,30 @@ typedef struct {
 	X(p_input, P, D) \
 	X(A, P, D) \
 	X(share, F, P) \
-	X(mixed, F, P)
+	X(mixed, F, P) \
+	/* derivatives in m, d | dd or d | dd | ddd: of one product; T + T', p, its share of the other's \
+	   points, T - T V T, Q */ \
+	X(d, more, third) \
+	X(both, more, D) \
+	X(p, more, D) \
+	X(p_other, more *n, D) \
+	X(H, more *D, D) \
+	X(Q, more *P, M *M) \
+	/* of processes: E[k], E[k k'] and cov, input_cov; one sum over points; of the results */ \
+	X(dmean, more *P, third) \
+	X(dcov, more *P *P, second) \
+	X(dinput, more *P, D *second) \
+	X(sums, more *P, second) \
+	X(dall, more *F, (1 + F + D) * second)
 
 typedef struct {
 	gp__prediction *t;
 	gp__term *term; /* [units,terms] */
 	ptrdiff_t *perm;
 	ptrdiff_t D, F, n, terms, rows;
-	odvgp_real form[GP__MOST_FORMS], form_cov[GP__MOST_FORMS][GP__MOST_FORMS];
-	odvgp_real product[1 << GP__MOST_FORMS]; /* of each subset of forms */
+	ptrdiff_t second, third; /* numbers of d | dd and of d | dd | ddd; 0: not asked for */
+	odvgp_real form[GP__MOST_FORMS + 2], form_cov[GP__MOST_FORMS + 2][GP__MOST_FORMS + 2];
+	odvgp_real product[4 << GP__MOST_FORMS]; /* of each subset of forms */
 #define GP__X(name, rows, cols) odvgp_real *name;
 	GP__UNCERTAIN_ARRAYS(GP__X)
 #undef GP__X
@@ -10096,7 +10169,8 @@ typedef struct {
 typedef struct {
 	const odvgp_real *m, *S;
 	const odvgp_moments *to;
-	int exact;
+	int exact; /* 2: with derivatives */
+	const odvgp_moments_gradient *gradient;
 } gp__uncertain_call;
 
 /*	Bytes, with those of the prediction of `rows` rows that follows; rows: the largest matrix. */
@@ -10115,13 +10189,18 @@ static odvgp_status gp__uncertain_layout(gp__arena *a, const odvgp_server *s, in
 	const gp__predictor *p = gp__layer_of(s);
 	ptrdiff_t D = p->D, F = p->F, U = exact ? p->units : 0, P = exact ? p->P : 0,
 			  M = exact ? p->M : 0, n = exact ? M + p->M_gamma : 0,
-			  terms = gp__kernel_term(&k, 0, &term) * exact;
+			  terms = exact ? gp__kernel_term(&k, 0, &term) : 0, more = exact > 1;
+	if (more && D > 1 << 15)
+		return gp__fail(info, ODVGP_E_SIZE, "server", -1, (double)D, "has too many inputs");
+	ptrdiff_t second = more * (D + D * D), third = second + more * D * D * D;
 	gp__uncertain none, *g = *kept = GP__TAKE(a, gp__uncertain, 1);
 	if (!g) g = &none;
 	g->D = D;
 	g->F = F;
 	g->n = n;
 	g->terms = terms;
+	g->second = second;
+	g->third = third;
 	g->rows = exact ? GP__MAX(2, GP__MAX(GP__MAX(M, D), GP__MAX(P, F))) : 1;
 	GP__FOR(i, terms) {
 		int linears = 0;
@@ -10180,6 +10259,10 @@ static odvgp_real gp__uncertain_tilt(gp__uncertain *g, const odvgp_real *T, cons
 	odvgp_trsm(blas, 0, 0, D, D, C, D, g->half, D);
 	odvgp_gemm(blas, 1, 0, D, D, D, 1, g->half, D, g->half, D, 0, g->V, D);
 	GP__FOR(d, D) log_det += 2 * log(C[d * (D + 1)]);
+	if (!g->second) return log_det;
+	gp__copy(g->both, g->b, D);
+	GP__FOR(i, D * D)
+		g->H[i] = (i / D == i % D ? g->b[i % D] : 0) - g->b[i / D] * g->V[i] * g->b[i % D];
 	return log_det;
 }
 
@@ -10209,27 +10292,62 @@ static int gp__uncertain_forms(gp__uncertain *g, const gp__term *t, const odvgp_
 	return count;
 }
 
+/*	Takes form i into g->product: times its mean, or paired with a form before it. */
+static odvgp_real gp__uncertain_extend(gp__uncertain *g, ptrdiff_t i)
+{
+	odvgp_real *E = g->product;
+	GP__FOR(s, (ptrdiff_t)1 << i) {
+		odvgp_real sum = g->form[i] * E[s];
+		GP__FOR(j, i)
+			if (s >> j & 1) sum += g->form_cov[i][j] * E[s - ((ptrdiff_t)1 << j)];
+		E[s + ((ptrdiff_t)1 << i)] = sum;
+	}
+	return E[((ptrdiff_t)2 << i) - 1];
+}
+
 /*	E[prod a_i.x] under N(m + mu, V); of each subset of the forms to g->product. */
 static odvgp_real gp__uncertain_product(gp__uncertain *g, int count)
 {
 	const odvgp__simd *isa = g->t->blas.isa;
 	ptrdiff_t D = g->D;
-	odvgp_real *E = g->product;
-	E[0] = 1;
+	odvgp_real product = g->product[0] = 1;
 	GP__FOR(i, count) {
 		const odvgp_real *a = g->a + i * D;
 		g->form[i] = isa->dot(D, a, g->m) + isa->dot(D, a, g->mu);
 		GP__FOR(d, D) g->Va[i * D + d] = isa->dot(D, g->V + d * D, a);
 		GP__FOR(j, i) g->form_cov[i][j] = isa->dot(D, g->Va + i * D, g->a + j * D);
-		/* form i times the mean, or paired with a form before it */
-		GP__FOR(s, (ptrdiff_t)1 << i) {
-			odvgp_real sum = g->form[i] * E[s];
-			GP__FOR(j, i)
-				if (s >> j & 1) sum += g->form_cov[i][j] * E[s - ((ptrdiff_t)1 << j)];
-			E[s + ((ptrdiff_t)1 << i)] = sum;
-		}
+		product = gp__uncertain_extend(g, i);
 	}
-	return E[((ptrdiff_t)1 << count) - 1];
+	return product;
+}
+
+/*	The last product's derivative by m in the columns at[0] ... at[k]. */
+static odvgp_real gp__uncertain_derivative(
+		gp__uncertain *g, ptrdiff_t forms, ptrdiff_t k, const ptrdiff_t *at)
+{
+	ptrdiff_t c = at[k], i = forms + k, D = g->D;
+	g->form[i] = g->p[c];
+	GP__FOR(j, forms) g->form_cov[i][j] = g->a[j * D + c] - g->both[c] * g->Va[j * D + c];
+	GP__FOR(j, k) g->form_cov[i][forms + j] = -g->H[c * D + at[j]];
+	return gp__uncertain_extend(g, i);
+}
+
+/*	Its d | dd to g->d, with order 3 ddd. */
+static void gp__uncertain_derivatives(gp__uncertain *g, ptrdiff_t forms, int order)
+{
+	ptrdiff_t D = g->D, at[3];
+	odvgp_real *d = g->d, *dd = d + D, *ddd = d + g->second;
+	for (at[0] = 0; at[0] < D; at[0]++) {
+		d[at[0]] = gp__uncertain_derivative(g, forms, 0, at);
+		for (at[1] = 0; at[1] < D && forms + order > 2; at[1]++) {
+			*dd++ = gp__uncertain_derivative(g, forms, 1, at);
+			for (at[2] = 0; at[2] < D && order == 3; at[2]++)
+				*ddd++ = gp__uncertain_derivative(g, forms, 2, at);
+		}
+		/* the same without calls, for most kernels */
+		for (ptrdiff_t e = 0; e < D && forms + order == 2; e++)
+			*dd++ = g->p[at[0]] * g->p[e] - g->H[at[0] * D + e];
+	}
 }
 
 /*	Term i of unit u: its E[k] at all points is added to e, its E[y k] to p_input. */
@@ -10267,6 +10385,12 @@ static void gp__uncertain_term(gp__uncertain *g, ptrdiff_t u, ptrdiff_t i)
 		GP__FOR(d, D) tilt -= g->b[d] * (z[d] - g->m[d]) / 2;
 		value = g->value[own * n + j] = term->scale * exp(tilt);
 		g->e[u * n + j] += value * W;
+		if (g->third) {
+			GP__FOR(d, D) g->p[d] = g->b[d] - T[d] * g->mu[d];
+			gp__uncertain_derivatives(g, forms, 3);
+			GP__FROM(q, t->first, t->first + t->P)
+				isa->axpy(g->third, g->w[q * n + j] * value, g->d, g->dmean + q * g->third);
+		}
 		GP__FOR(d, D) g->mu[d] *= W;
 		GP__FOR(f, forms)
 			isa->axpy(D, g->product[((ptrdiff_t)1 << forms) - 1 - ((ptrdiff_t)1 << f)],
@@ -10280,33 +10404,56 @@ static void gp__uncertain_term(gp__uncertain *g, ptrdiff_t u, ptrdiff_t i)
 static void gp__uncertain_pair(gp__uncertain *g, ptrdiff_t u, ptrdiff_t v, ptrdiff_t r, ptrdiff_t s)
 {
 	const odvgp__simd *isa = g->t->blas.isa;
-	ptrdiff_t D = g->D, n = g->n, P = g->t->P, M = g->t->p->M, all = g->t->p->P;
+	ptrdiff_t D = g->D, n = g->n, P = g->t->P, M = g->t->p->M, all = g->t->p->P, more = g->second;
 	const gp__term *one = g->term + r, *other = g->term + s;
 	const odvgp_real *Zu = g->Z + u * n * D, *Zv = g->Z + v * n * D;
 	odvgp_real logs =
 			(gp__uncertain_tilt(g, g->T + r * D, g->T + s * D) - one->log_det - other->log_det) / 2;
-	GP__FOR(i, n)
+	GP__FOR(i, n) {
 		g->h[i] = gp__uncertain_shift(g, s, Zv + i * D, g->Vb + i * D) - g->tilt[s * n + i] - logs;
+		for (ptrdiff_t d = 0; more && d < D; d++)
+			g->p_other[i * D + d] = g->b[d] - g->both[d] * g->Vb[i * D + d];
+	}
 	GP__FOR(j, n) {
 		odvgp_real h_j = gp__uncertain_shift(g, r, Zu + j * D, g->x) - g->tilt[r * n + j];
+		gp__zero(g->sums, P * more);
 		GP__FOR(i, n) {
 			odvgp_real h = h_j + g->h[i] + isa->dot(D, g->b, g->Vb + i * D), both = 1,
 					   apart = g->W[r * n + j] * g->W[s * n + i];
-			if (one->forms + other->forms) {
+			int forms = one->forms + other->forms;
+			if (forms || more) {
 				GP__FOR(d, D) g->mu[d] = g->x[d] + g->Vb[i * D + d];
 				both = gp__uncertain_product(
 						g, gp__uncertain_forms(g, other, Zv + i * D,
 								   gp__uncertain_forms(g, one, Zu + j * D, 0)));
 			}
 			/* where e^h would overflow, the values are 0 */
-			g->row[i] = g->value[r * n + j] * g->value[s * n + i] *
-						(expm1(h > 700 ? 700 : h) * both + (both - apart));
+			odvgp_real value = g->value[r * n + j] * g->value[s * n + i];
+			h = expm1(h > 700 ? 700 : h);
+			g->row[i] = value * (h * both + (both - apart));
+			if (!more) continue;
+			value *= 1 + h;
+			GP__FOR(d, D) g->p[d] = g->b[d] - g->both[d] * g->x[d] + g->p_other[i * D + d];
+			gp__uncertain_derivatives(g, forms, 2);
+			GP__FOR(q, P) {
+				ptrdiff_t p = v * P + q;
+				isa->axpy(more, value * g->w[p * n + i], g->d, g->sums + q * more);
+				if (u == v && i < M && j < M)
+					isa->axpy(more, -value * g->Q[(p * M + j) * M + i], g->d,
+							g->dcov + p * (all + 1) * more);
+			}
 		}
 		GP__FOR(k, P * P) {
 			ptrdiff_t q = u * P + k / P, to = v * P + k % P;
 			odvgp_real sum = g->w[q * n + j] * isa->dot(n, g->row, g->w + to * n);
 			g->p_cov[q * all + to] += sum;
 			if (u != v) g->p_cov[to * all + q] += sum;
+			if (!more) continue;
+			isa->axpy(
+					more, g->w[q * n + j], g->sums + k % P * more, g->dcov + (q * all + to) * more);
+			if (u != v)
+				isa->axpy(more, g->w[q * n + j], g->sums + k % P * more,
+						g->dcov + (to * all + q) * more);
 		}
 		if (u == v && j < M) isa->axpy(M, 1, g->row, g->G + j * M);
 	}
@@ -10314,27 +10461,30 @@ static void gp__uncertain_pair(gp__uncertain *g, ptrdiff_t u, ptrdiff_t v, ptrdi
 
 /* --- a unit --- */
 
-/*	E[k(x,x)]; linear's part is sum_d v_d x_d^2. */
+/*	E[k(x,x)], and its d | dd to dcov of the unit's processes: linear's part is sum_d v_d x_d^2. */
 static odvgp_real gp__uncertain_prior(gp__uncertain *g, ptrdiff_t u)
 {
-	ptrdiff_t D = g->D;
+	ptrdiff_t D = g->D, P = g->t->P;
 	odvgp_real all = 0;
 	gp__uncertain_tilt(g, NULL, NULL); /* V is S */
-	GP__FOR(d, D) g->x[d] = 1;
+	gp__zero(g->mu, D);
 	GP__FOR(i, g->terms) {
 		const gp__term *t = g->term + u * g->terms + i;
-		odvgp_real sum = 1;
-		gp__uncertain_forms(g, t, g->x, 0);
-		GP__FOR(f, t->forms) {
-			odvgp_real square = 0;
-			GP__FOR(d, D) square += g->a[f * D + d] * (g->m[d] * g->m[d] + g->V[d * (D + 1)]);
-			sum *= square;
+		GP__FOR(k, t->forms == 2 ? D * D : t->forms ? D : 1) {
+			odvgp_real v = t->scale;
+			GP__FOR(d, D) g->x[d] = 1;
+			gp__uncertain_forms(g, t, g->x, 0);
+			GP__FOR(f, t->forms) v *= g->a[f * D + (f ? k / D : k % D)];
+			gp__zero(g->a, 2 * t->forms * D);
+			GP__FOR(f, 2 * t->forms) g->a[f * D + (f > 1 ? k / D : k % D)] = 1;
+			all += v * gp__uncertain_product(g, 2 * t->forms);
+			if (!g->second) continue;
+			gp__zero(g->p, D);
+			gp__uncertain_derivatives(g, 2 * t->forms, 2);
+			GP__FROM(p, u * P, u * P + P)
+				g->t->blas.isa->axpy(
+						g->second, v, g->d, g->dcov + p * (g->t->p->P + 1) * g->second);
 		}
-		for (ptrdiff_t d = 0; t->forms == 2 && d < D * D; d++) {
-			odvgp_real S = g->V[d], mm = g->m[d / D] * g->m[d % D];
-			sum += g->a[d / D] * g->a[D + d % D] * 2 * S * (S + 2 * mm);
-		}
-		all += t->scale * sum;
 	}
 	return all;
 }
@@ -10369,6 +10519,70 @@ static void gp__uncertain_var(gp__uncertain *g, ptrdiff_t u)
 	}
 }
 
+/*	Q of the unit's processes. */
+static void gp__uncertain_precision(gp__uncertain *g)
+{
+	gp__prediction *t = g->t;
+	ptrdiff_t M = t->p->M;
+	int dense = gp__is_dense(t->p);
+	GP__FOR(q, t->P) {
+		odvgp_real *Q = g->Q + (t->first + q) * M * M;
+		gp__zero(t->A, M * M);
+		GP__FOR(i, M) t->A[i * (M + 1)] = 1;
+		if (dense) gp__predict_solve(t, M, t->v.L, t->A);
+		gp__predict_by_factor(t, M, q);
+		odvgp_gemm(&t->blas, 0, 1, M, M, M, dense ? -1 : 1, t->T, M, t->T, M, 0, Q, M);
+		if (dense) odvgp_gemm(&t->blas, 0, 1, M, M, M, 1, t->A, M, t->A, M, 1, Q, M);
+	}
+}
+
+/*	dcov and dinput, where A x joins k, and from them dall. In g->mixed are the means of k. */
+static void gp__uncertain_join(gp__uncertain *g)
+{
+	const odvgp__simd *isa = g->t->blas.isa;
+	const odvgp_real *share = g->share, *A = g->A;
+	ptrdiff_t P = g->t->p->P, D = g->D, F = g->F, two = g->second, three = g->third;
+	GP__FOR(i, P * P) {
+		isa->axpy(two, -g->mixed[i % P], g->dmean + i / P * three, g->dcov + i * two);
+		isa->axpy(two, -g->mixed[i / P], g->dmean + i % P * three, g->dcov + i * two);
+	}
+	gp__uncertain_tilt(g, NULL, NULL);
+	GP__FOR(p, P) isa->axpy(D, 1, A + p * D, g->dmean + p * three);
+	gp__zero(g->dinput, P * D * two);
+	GP__FOR(i, P * D) {
+		const odvgp_real *d = g->dmean + i / D * three;
+		odvgp_real *to = g->dinput + i * two;
+		GP__FOR(e, D) {
+			odvgp_real S = g->V[i % D * D + e];
+			isa->axpy(D, S, d + D + e * D, to);
+			isa->axpy(D * D, S, d + two + e * D * D, to + D);
+			to[D + i % D * D + e] += d[e];
+			to[D + e * D + i % D] += d[e];
+		}
+	}
+	/* Cov(A x + k, A x + k) = ... + A Cov(x,f) + Cov(f,x) A^T - A S A^T */
+	GP__FOR(i, P * P) {
+		const odvgp_real *one = A + i / P * D, *other = A + i % P * D;
+		odvgp_real *to = g->dcov + i * two;
+		GP__FOR(d, D) {
+			isa->axpy(two, one[d], g->dinput + (i % P * D + d) * two, to);
+			isa->axpy(two, other[d], g->dinput + (i / P * D + d) * two, to);
+			GP__FOR(e, D) to[D + d * D + e] -= one[d] * other[e] + one[e] * other[d];
+		}
+	}
+	gp__zero(g->dall, F * (1 + F + D) * two);
+	GP__FOR(i, F * P) {
+		ptrdiff_t f = i / P, p = i % P;
+		isa->axpy(two, share[i], g->dmean + p * three, g->dall + f * two);
+		GP__FOR(d, D)
+			isa->axpy(two, share[i] * g->t->v.x_scale[d], g->dinput + (p * D + d) * two,
+					g->dall + (F + F * F + d * F + f) * two);
+		GP__FOR(j, F * P)
+			isa->axpy(two, share[i] * share[j], g->dcov + (p * P + j % P) * two,
+					g->dall + (F + f * F + j / P) * two);
+	}
+}
+
 /*	Points, weights, mean function, means and input covariances of unit u. */
 static void gp__uncertain_means(gp__uncertain *g, ptrdiff_t u)
 {
@@ -10395,8 +10609,10 @@ static void gp__uncertain_means(gp__uncertain *g, ptrdiff_t u)
 	GP__FOR(i, g->terms) gp__uncertain_term(g, u, i);
 	gp__copy(t->X, g->m, D);
 	gp__predict_mean_function(t, 1);
-	GP__FROM(p, t->first, t->first + t->P)
-		g->p_mean[p] = t->mean[p * t->ld] + t->blas.isa->dot(n, g->w + p * n, g->e + u * n);
+	GP__FROM(p, t->first, t->first + t->P) {
+		g->mixed[p] = t->blas.isa->dot(n, g->w + p * n, g->e + u * n);
+		g->p_mean[p] = t->mean[p * t->ld] + g->mixed[p];
+	}
 }
 
 static void gp__uncertain_exact(gp__uncertain *g, const odvgp_real *m)
@@ -10409,6 +10625,8 @@ static void gp__uncertain_exact(gp__uncertain *g, const odvgp_real *m)
 	GP__FOR(i, D * D) g->root[i] /= scale[i / D];
 	gp__zero(g->p_cov, P * P);
 	gp__zero(g->p_input, P * D);
+	gp__zero(g->dmean, P * g->third);
+	gp__zero(g->dcov, P * P * g->second);
 	GP__FOR(u, U) gp__uncertain_means(g, u);
 	/* Cov(A x) and what it shares with the rest, whose Cov(x,f) p_input is */
 	gp__uncertain_tilt(g, NULL, NULL);
@@ -10418,10 +10636,11 @@ static void gp__uncertain_exact(gp__uncertain *g, const odvgp_real *m)
 	odvgp_gemm(blas, 0, 0, P, D, D, 0.5, g->A, D, g->V, D, 1, g->p_input, D);
 	GP__FOR(u, U) {
 		gp__zero(g->G, M * M);
+		gp__predict_unit(t, u);
+		if (g->second) gp__uncertain_precision(g);
 		GP__FROM(v, u, U)
 			GP__FOR(i, terms * terms)
 				gp__uncertain_pair(g, u, v, u * terms + i / terms, v * terms + i % terms);
-		gp__predict_unit(t, u);
 		gp__uncertain_var(g, u);
 	}
 	GP__FOR(f, F) {
@@ -10431,6 +10650,7 @@ static void gp__uncertain_exact(gp__uncertain *g, const odvgp_real *m)
 					   (t->p->mixed ? t->v.mixing[f * P + p] : (odvgp_real)(f == p));
 		g->mean[f] = gp__predict_unscale(t, f, 0) + blas->isa->dot(P, share, g->p_mean);
 	}
+	if (g->second) gp__uncertain_join(g);
 	odvgp_gemm(blas, 0, 0, F, P, P, 1, g->share, P, g->p_cov, P, 0, g->mixed, P);
 	odvgp_gemm(blas, 0, 1, F, F, P, 1, g->mixed, P, g->share, P, 0, g->cov, F);
 	GP__FOR(f, F) {
@@ -10501,6 +10721,15 @@ static odvgp_status gp__uncertain_run(const odvgp_server *s, const gp__uncertain
 	if (to->input_cov) gp__copy(to->input_cov, g->input_cov, D * F);
 	int finite =
 			gp__finite(g->mean, F) && gp__finite(g->cov, F * F) && gp__finite(g->input_cov, D * F);
+	if (!c->gradient) return gp__predict_result(finite ? -1 : 0, info);
+	const odvgp_real *scale = g->t->v.x_scale, *d = g->dall;
+	odvgp_real *by_m = c->gradient->by_m, *by_S = c->gradient->by_S;
+	finite &= gp__finite(d, F * (1 + F + D) * g->second);
+	for (ptrdiff_t r = F * (1 + F + D); r > 0; r--, d += g->second) {
+		for (ptrdiff_t i = 0; i < D && by_m; i++) *by_m++ = d[i] / scale[i];
+		for (ptrdiff_t i = 0; i < D * D && by_S; i++)
+			*by_S++ = d[D + i] / 2 / (scale[i / D] * scale[i % D]);
+	}
 	return gp__predict_result(finite ? -1 : 0, info);
 }
 
@@ -10517,6 +10746,11 @@ ODVGP_API size_t odvgp_predict_moments_scratch(const odvgp_server *s, odvgp_info
 	return gp__uncertain_size(s, 1, info);
 }
 
+ODVGP_API size_t odvgp_predict_moments_gradient_scratch(const odvgp_server *s, odvgp_info *info)
+{
+	return gp__uncertain_size(s, 2, info);
+}
+
 ODVGP_API size_t odvgp_predict_sigma_points_scratch(const odvgp_server *s, odvgp_info *info)
 {
 	return gp__uncertain_size(s, 0, info);
@@ -10526,7 +10760,15 @@ ODVGP_API odvgp_status odvgp_predict_moments(const odvgp_server *s, const odvgp_
 		const odvgp_real *S, const odvgp_moments *to, void *scratch, size_t scratch_bytes,
 		odvgp_info *info)
 {
-	const gp__uncertain_call c = {m, S, to, 1};
+	const gp__uncertain_call c = {m, S, to, 1, NULL};
+	return gp__uncertain_run(s, &c, scratch, scratch_bytes, info);
+}
+
+ODVGP_API odvgp_status odvgp_predict_moments_gradient(const odvgp_server *s, const odvgp_real *m,
+		const odvgp_real *S, const odvgp_moments_gradient *to, void *scratch, size_t scratch_bytes,
+		odvgp_info *info)
+{
+	const gp__uncertain_call c = {m, S, to ? &to->moments : NULL, 2, to};
 	return gp__uncertain_run(s, &c, scratch, scratch_bytes, info);
 }
 
@@ -10534,7 +10776,7 @@ ODVGP_API odvgp_status odvgp_predict_sigma_points(const odvgp_server *s, const o
 		const odvgp_real *S, const odvgp_moments *to, void *scratch, size_t scratch_bytes,
 		odvgp_info *info)
 {
-	const gp__uncertain_call c = {m, S, to, 0};
+	const gp__uncertain_call c = {m, S, to, 0, NULL};
 	return gp__uncertain_run(s, &c, scratch, scratch_bytes, info);
 }
 
@@ -11576,6 +11818,7 @@ typedef struct {
 	gp__prediction *t;
 	odvgp_real *x, *c, *s;    /* [M] a row to learn; rotations */
 	odvgp_real *dmean, *dvar; /* [P] */
+	double expected;          /* the row's log density, f's variance being 0 if it is Gaussian */
 } gp__online;
 
 /* --- memory --- */
@@ -11761,6 +12004,18 @@ static odvgp_real gp__online_gamma(gp__prediction *t, ptrdiff_t q)
 	return sum;
 }
 
+/*	c of process q. */
+static void gp__online_c(const gp__online *w, ptrdiff_t q)
+{
+	gp__prediction *t = w->t;
+	odvgp_real *c = gp__online_at(w, w->o->c, q);
+	GP__FOR(j, t->p->M) {
+		gp__online_point(t, j);
+		c[j] = gp__online_gamma(t, q);
+	}
+	gp__solve_vector(t->blas.isa, t->p->M, t->v.L, t->p->M, c);
+}
+
 /*	k(x,x) without white, for x in t->X. */
 static odvgp_real gp__online_prior(gp__prediction *t)
 {
@@ -11805,11 +12060,7 @@ static void gp__online_first(
 			gp__online_rotate(w, at, G, z, 0);
 		}
 	}
-	GP__FOR(j, M) {
-		gp__online_point(t, j);
-		c[j] = gp__online_gamma(t, q);
-	}
-	gp__solve_vector(isa, M, t->v.L, M, c);
+	gp__online_c(w, q);
 	gp__online_product(t, t->v.L, t->v.alpha + q * M, m);
 	GP__FOR(i, M) m[i] += c[i];
 	gp__online_product(t, G, m, z);
@@ -11865,7 +12116,7 @@ static const odvgp_real gp__online_largest = GP__EPS * GP__LARGEST / 16;
 
 /*	Derivatives of the row's expected log density. Returns whether what they change is finite. */
 static int gp__online_derivatives(
-		const gp__online *w, const gp__y_row *row, const odvgp_real *x, const odvgp_real *y)
+		gp__online *w, const gp__y_row *row, const odvgp_real *x, const odvgp_real *y)
 {
 	gp__prediction *t = w->t;
 	const gp__predictor *p = t->p;
@@ -11886,7 +12137,7 @@ static int gp__online_derivatives(
 	if (gaussian) job.noise = t->scale;
 	job.dmean = w->dmean;
 	job.dvar = w->dvar;
-	job.lik->expect(&job);
+	w->expected = job.lik->expect(&job);
 	GP__FOR(q, p->P) {
 		odvgp_real g = w->dmean[q], v = 2 * w->dvar[q];
 		if (!(GP__MAX(v, -v) * size <= gp__online_largest && g * g * size <= gp__online_largest))
@@ -12174,24 +12425,33 @@ ODVGP_API odvgp_status odvgp_online_drop(odvgp_online *o, ptrdiff_t k, double *l
 
 /* --- odvgp_online_update --- */
 
+/*	Checks rows to learn; sets *row. */
+static odvgp_status gp__online_rows(const odvgp_online *o, const odvgp_real *X, const odvgp_real *Y,
+		ptrdiff_t n, const void *scratch, gp__y_row *row, odvgp_info *info)
+{
+	if (!o || !o->z) return gp__is_null(info, "online");
+	odvgp_status status = gp__predict_check(&o->server, X, n, scratch, info);
+	if (status || n == 0) return status;
+	if (!Y) return gp__is_null(info, "Y");
+	*row = gp__served_row(gp__online_block(o));
+	row->missing = 1;
+	return gp__targets_check(row, Y, n, 0, info);
+}
+
 ODVGP_API odvgp_status odvgp_online_update(odvgp_online *o, const odvgp_real *X,
 		const odvgp_real *Y, ptrdiff_t n, odvgp_real lambda, void *scratch, size_t scratch_bytes,
 		odvgp_info *info)
 {
 	gp__online w;
+	gp__y_row row;
 	odvgp_real k;
-	if (!o || !o->z) return gp__is_null(info, "online");
-	odvgp_status status = gp__predict_check(&o->server, X, n, scratch, info);
+	odvgp_status status = gp__online_rows(o, X, Y, n, scratch, &row, info);
 	if (!status && !(lambda > 0 && lambda <= 1))
 		status = gp__fail(info, ODVGP_E_ARG, "lambda", -1, (double)lambda, "must be in (0, 1]");
 	if (!status && o->novelty > 0) status = gp__online_fixed(o, info);
 	if (status || n == 0) return status;
-	if (!Y) return gp__is_null(info, "Y");
 	if (o->novelty > 0 && scratch_bytes < gp__online_bytes(&o->server, o->most, 1, info))
 		return gp__scratch_small(info);
-	gp__y_row row = gp__served_row(gp__online_block(o));
-	row.missing = 1;
-	if ((status = gp__targets_check(&row, Y, n, 0, info))) return status;
 	gp__online_begin(&w, o, scratch, scratch_bytes);
 	if (!w.t) return gp__scratch_small(info);
 	GP__FOR(i, n) {
@@ -12209,6 +12469,207 @@ ODVGP_API odvgp_status odvgp_online_update(odvgp_online *o, const odvgp_real *X,
 			gp__online_begin(&w, o, scratch, scratch_bytes);
 		}
 	}
+	return ODVGP_OK;
+}
+
+/* --- odvgp_online_adapt --- */
+
+/*	A copy of the learner with other hyperparameters theta: the kernel's, then noise variances. */
+typedef struct {
+	gp__online w;
+	odvgp_online to;
+	const odvgp_online *from;
+	const odvgp_real *X, *Y;
+	ptrdiff_t n;
+	gp__y_row row;
+	odvgp_blas blas;
+	odvgp_real *theta, *B, *T; /* B, T [M,M]: L_old^-1 L, B^T G */
+	gp__arena rest;
+} gp__adapt;
+
+static void gp__adapt_layout(gp__arena *a, const odvgp_online *o, gp__adapt *g)
+{
+	gp__predictor head = gp__online_head(gp__layer_of(&o->server), o->most);
+	g->from = o;
+	g->to = *o;
+	g->to.server.block = gp__online_layout(a, &head, &g->to);
+	g->theta = gp__take(a, 1, head.nhyp + head.lik_params);
+	g->B = gp__take(a, head.M, head.M);
+	g->T = gp__take(a, head.M, head.M);
+	gp__blas_layout(a, o->server.isa, NULL, head.M, &g->blas);
+	if (a->base) gp__arena_init(&g->rest, a->base + a->used, a->size - a->used);
+}
+
+/*	x [M,M] <- its factor. Returns the logarithm of its determinant, NaN if there is none. */
+static double gp__adapt_factor(const gp__adapt *g, odvgp_real *x)
+{
+	ptrdiff_t M = g->w.t->p->M;
+	double sum = odvgp_potrf(&g->blas, M, x, M, NULL) ? NAN : 0;
+	GP__FOR(j, M) {
+		sum += log((double)x[j * (M + 1)]);
+		gp__zero(x + j * (M + 1) + 1, M - 1 - j);
+	}
+	return sum;
+}
+
+/*	The copy gets theta, and with it points and L; the jitter stays. B: v_old = B v. */
+static int gp__adapt_kernel(gp__adapt *g)
+{
+	gp__prediction *t = g->w.t;
+	const gp__view v = t->v;
+	ptrdiff_t M = t->p->M, m = M;
+	t->job->X2 = NULL;
+	for (int gamma = 0; gamma < 2; gamma++, m = t->p->M_gamma) {
+		odvgp_real *points = gamma ? v.gamma : v.beta,
+				   *centre = gamma ? v.gamma_centre : v.beta_centre;
+		gp__predict_points(t, points, m, centre);
+		GP__FOR(j, m) {
+			gp__point_at(t, j, t->X);
+			gp__points_place(t->kernel, g->theta, t->X, 1, centre, points + j, t->job->ld);
+		}
+	}
+	gp__copy(v.hyp, g->theta, t->p->nhyp);
+	gp__copy(v.lik_params, g->theta + t->p->nhyp, t->p->lik_params);
+	GP__FOR(j, M) {
+		gp__online_point(t, j);
+		gp__predict_point(t, t->X, 0);
+		for (ptrdiff_t i = 0; i < M; i += GP__CHUNK)
+			gp__copy(v.L + j * M + i, gp__predict_chunk(t, i), GP__MIN(M - i, GP__CHUNK));
+		v.L[j * (M + 1)] += g->to.jitter;
+	}
+	double log_L = gp__adapt_factor(g, v.L);
+	gp__copy(g->B, v.L, M * M);
+	odvgp_trsm(&g->blas, 0, 0, M, M, gp__view_of(gp__layer_of(&g->from->server), 0).L, M, g->B, M);
+	return log_L - log_L == 0;
+}
+
+/*	Before rows, G <- I + B^T (G G^T - I) B, not factored, and z <- B^T G z. Returns
+	log|G| - |z|^2 / 2 of the old ones. */
+static double gp__adapt_q(gp__adapt *g, ptrdiff_t q)
+{
+	const gp__online *w = &g->w;
+	const odvgp__simd *isa = w->t->blas.isa;
+	ptrdiff_t M = w->t->p->M;
+	odvgp_real *G = gp__online_G(w->t, q), *B = g->B, *z = gp__online_at(w, g->to.z, q);
+	double sum = -0.5 * (double)isa->dot(M, z, z);
+	GP__FOR(j, M) {
+		sum += log((double)G[j * (M + 1)]);
+		w->x[j] = isa->dot(j + 1, G + j * M, z);
+	}
+	gp__zero(z, M);
+	gp__online_c(w, q);
+	gp__online_solve(w, q); /* alpha for m = 0 */
+	gp__online_product(w->t, B, w->x, z);
+	odvgp_gemm(&g->blas, 1, 0, M, M, M, 1, B, M, G, M, 0, g->T, M);
+	odvgp_gemm(&g->blas, 1, 0, M, M, M, -1, B, M, B, M, 0, G, M);
+	odvgp_gemm(&g->blas, 0, 1, M, M, M, 1, g->T, M, g->T, M, 1, G, M);
+	GP__FOR(j, M) G[j * (M + 1)] += 1;
+	return sum;
+}
+
+/*	The bound at theta, whose q the copy gets, -infinity if there is none:
+		log|G_old| - |z_old|^2 / 2 - log|G| + |z|^2 / 2 + sum E[log p(y|f)] at v = 0. */
+static double gp__adapt_bound(gp__adapt *g)
+{
+	gp__online *w = &g->w;
+	const odvgp_online *o = g->from;
+	const gp__predictor *p = gp__layer_of(&o->server);
+	ptrdiff_t M = p->M;
+	double bound = 0;
+	memcpy(gp__online_block(&g->to), p, gp__predictor_bytes(p));
+	gp__copy(g->to.z, o->z, p->P * o->most);
+	gp__online_begin(w, &g->to, g->rest.base, g->rest.size);
+	gp__prediction *t = w->t;
+	ODVGP_ASSERT(t);
+	if (!gp__adapt_kernel(g)) return -HUGE_VAL;
+	GP__FOR(q, p->P) bound += gp__adapt_q(g, q);
+	GP__FOR(i, g->n) {
+		const odvgp_real *y = g->Y + i * gp__y_columns(&g->row);
+		if (!gp__online_derivatives(w, &g->row, g->X + i * p->D, y)) return -HUGE_VAL;
+		bound += w->expected;
+		GP__FOR(q, p->P) {
+			odvgp_real weight = -2 * w->dvar[q], *G = gp__online_G(t, q);
+			bound -= 0.5 * (double)(weight * t->square[0]);
+			GP__FOR(j, M) t->blas.isa->axpy(j + 1, weight * t->A[j], t->A, G + j * M);
+			t->blas.isa->axpy(M, w->dmean[q], t->A, gp__online_at(w, g->to.z, q));
+		}
+	}
+	GP__FOR(q, p->P) {
+		odvgp_real *G = gp__online_G(t, q), *z = gp__online_at(w, g->to.z, q);
+		bound -= gp__adapt_factor(g, G);
+		gp__solve_vector(t->blas.isa, M, G, M, z);
+		bound += 0.5 * (double)t->blas.isa->dot(M, z, z);
+		gp__online_solve(w, q);
+	}
+	return bound - bound == 0 ? bound : -HUGE_VAL;
+}
+
+/*	A step of parameter i's logarithm: derivative over minus curvature, at most 1, and shorter until
+	the bound rises. Returns the bound. */
+static double gp__adapt_step(gp__adapt *g, ptrdiff_t i, double now)
+{
+	const double h = sqrt(sqrt((double)GP__EPS));
+	odvgp_real *x = g->theta + i, from = *x;
+	*x = (odvgp_real)((double)from * exp(h));
+	double up = gp__adapt_bound(g), down, step, most;
+	*x = (odvgp_real)((double)from * exp(-h));
+	down = gp__adapt_bound(g);
+	step = (up - down) / (2 * h);
+	most = fabs(step);
+	step /= GP__MAX(most, (2 * now - up - down) / (h * h));
+	for (int tries = 0; tries < 4; tries++, step /= 4) {
+		*x = (odvgp_real)((double)from * exp(step));
+		up = gp__adapt_bound(g);
+		if (up > now) return up;
+	}
+	*x = from;
+	return now;
+}
+
+ODVGP_API size_t odvgp_online_adapt_scratch(const odvgp_online *o, odvgp_info *info)
+{
+	gp__adapt g;
+	gp__arena a = gp__measuring();
+	if (!o || !o->z) return gp__no_size(gp__is_null(info, "online"));
+	size_t bytes = gp__online_bytes(&o->server, o->most, 1, info);
+	gp__adapt_layout(&a, o, &g);
+	return a.bad ? gp__too_large(info, "online") : a.used + 64 + bytes;
+}
+
+ODVGP_API odvgp_status odvgp_online_adapt(odvgp_online *o, const odvgp_real *X, const odvgp_real *Y,
+		ptrdiff_t n, odvgp_adaptation *to, void *scratch, size_t scratch_bytes, odvgp_info *info)
+{
+	gp__adapt g;
+	odvgp_status status = gp__online_rows(o, X, Y, n, scratch, &g.row, info);
+	if (status || (status = gp__online_fixed(o, info))) return status;
+	if (!to || !scratch) return gp__is_null(info, to ? "scratch" : "settings");
+	gp__predictor *p = gp__online_block(o);
+	if (!(gp__likelihoods[p->likelihood].flags & GP__LIK_GAUSSIAN))
+		return gp__unsupported(info, "likelihood", "is not the Gaussian");
+	size_t need = odvgp_online_adapt_scratch(o, info), z = (size_t)(p->P * o->most) * sizeof *X;
+	if (!need) return ODVGP_E_SIZE;
+	if (scratch_bytes < need) return gp__scratch_small(info);
+	gp__arena a = gp__scratch_arena(scratch, scratch_bytes);
+	gp__adapt_layout(&a, o, &g);
+	g.X = X;
+	g.Y = Y;
+	g.n = n;
+	gp__view v = gp__view_of(p, 0);
+	gp__copy(g.theta, v.hyp, p->nhyp);
+	gp__copy(g.theta + p->nhyp, v.lik_params, p->lik_params);
+	double now = gp__adapt_bound(&g);
+	if (!(now > -HUGE_VAL)) return gp__refuse(info, ODVGP_E_NAN, "X", "has no finite bound");
+	to->before = now;
+	GP__FOR(s, to->steps)
+		GP__FOR(i, p->nhyp + (to->keep_noise ? 0 : p->lik_params)) now = gp__adapt_step(&g, i, now);
+	to->after = now;
+	if (to->steps < 1) return ODVGP_OK;
+	gp__adapt_bound(&g);
+	memcpy(p, g.to.server.block, gp__predictor_bytes(p));
+	memcpy(o->z, g.to.z, z);
+	memcpy(o->m, g.to.m, z);
+	memcpy(o->c, g.to.c, z);
+	o->rows += (uint64_t)n;
 	return ODVGP_OK;
 }
 
@@ -20868,6 +21329,49 @@ static void gp__fit_take(gp__unit *u)
 	m->state.good_valid = 0;
 }
 
+/* --- odvgp_online_store --- */
+
+/*	Stages a unit's q: S = P^-1 has the factor R^-1, with P = G G^T = R^T R. */
+static odvgp_status gp__online_stage(
+		const odvgp_online *o, const gp__predictor *p, gp__unit *u, odvgp_info *info)
+{
+	odvgp_model *m = u->model;
+	const odvgp_blas *blas = &m->tape.blas;
+	const gp__block *block = &u->block[GP__ON_BETA];
+	ptrdiff_t M = u->M;
+	gp__view v = gp__view_of(p, u->number);
+	GP__FOR(q, u->P) {
+		ptrdiff_t at = (u->number * u->P + q) * o->most;
+		odvgp_real *mu = gp__fit_slot(m, block->slot_mu) + q * M,
+				   *root = gp__fit_slot(m, block->slot_sqrt) + q * M * M;
+		GP__FOR(i, M) mu[i] = o->m[at + i] - (u->shift.id ? o->c[at + i] : 0);
+		odvgp_syrk(blas, 0, M, M, 1, v.factor + q * M * M, M, NULL, 0, root, M);
+		odvgp_status s = odvgp_potrf_reverse(blas, M, root, M, info);
+		if (s) return s;
+		odvgp_trtri(blas, M, root, M);
+	}
+	return ODVGP_OK;
+}
+
+ODVGP_API odvgp_status odvgp_online_store(
+		const odvgp_online *o, odvgp_model *m, odvgp_info *info)
+{
+	odvgp_status s = ODVGP_OK;
+	if (!gp__model_ok(m) || !o || !o->z) return gp__is_null(info, o && o->z ? "model" : "online");
+	const gp__predictor *p = gp__online_block(o);
+	const gp__unit *first = m->unit;
+	if (m->cfg.layers > 1 || first->param != ODVGP_PARAMETRISATION_WHITENED ||
+			m->cfg.layer[0].cov_part != ODVGP_COV_PART_DENSE || !first->block[0].slot_mu)
+		return gp__unsupported(info, "model", "must have one layer and a whitened dense q");
+	if (p->units != m->units || p->P != m->units * first->P || p->M != first->M)
+		return gp__fail(info, ODVGP_E_SIZE, "M", -1, (double)p->M, "or P is not that of the model");
+	gp__fit_stage(m);
+	for (int k = 0; k < m->units && !s; k++) s = gp__online_stage(o, p, &m->unit[k], info);
+	for (int k = 0; k < m->units && !s; k++) gp__fit_take(&m->unit[k]);
+	gp__end_loan(&m->par.lent, GP__LENT_OPTIMUM);
+	return s;
+}
+
 /*	Exact GP regression as O(M)'s predictor: Z = X, q_mu = (K + s I)^-1 r, q_diag = 1 / s. */
 static odvgp_status gp__fit_exact(gp__fit *f)
 {
@@ -25712,6 +26216,7 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 #undef odvgp_draws
 #undef odvgp_gradient
 #undef odvgp_moments
+#undef odvgp_moments_gradient
 #undef odvgp_path
 #undef odvgp_export_settings
 #undef odvgp_export_costs
@@ -25793,6 +26298,8 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 #undef odvgp_compact
 #undef odvgp_predict_moments
 #undef odvgp_predict_moments_scratch
+#undef odvgp_predict_moments_gradient
+#undef odvgp_predict_moments_gradient_scratch
 #undef odvgp_predict_sigma_points
 #undef odvgp_predict_sigma_points_scratch
 #undef odvgp_path_size
@@ -25806,6 +26313,10 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 #undef odvgp_online_add
 #undef odvgp_online_drop
 #undef odvgp_online_seal
+#undef odvgp_online_store
+#undef odvgp_online_adapt_scratch
+#undef odvgp_adaptation
+#undef odvgp_online_adapt
 #undef odvgp_sample_scratch
 #undef odvgp_sample
 #undef odvgp_save_size

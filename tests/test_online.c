@@ -133,6 +133,7 @@ TEST(rows_are_learned_as_the_batch)
 	{
 		if (cov != ODVGP_COV_PART_DENSE || mean == FREE || mean == TIED || mean == BLOCKS) continue;
 		fixture first, all;
+		odvgp_info info = no_info();
 		make_two(mean, cov, &first, &all);
 		fit_q(&first), fit_q(&all);
 		served batch = serve_rows(&all, NULL, ROWS), start = serve_rows(&first, NULL, ROWS);
@@ -150,6 +151,14 @@ TEST(rows_are_learned_as_the_batch)
 			CHECK_SAY(off < BY_PRECISION(1e-9, 1e-3), "%s: gradients %.2g", mean_name[mean], off);
 		}
 		CHECK_INT(l.o.lost + l.o.negative, 0);
+		/* The model takes what was learned, and its predictor is that of the batch. */
+		CHECK_SAY(odvgp_online_store(&l.o, first.m, &info) == ODVGP_OK, "%s: %s", mean_name[mean],
+				info.text);
+		unserve(&start);
+		start = serve_rows(&first, NULL, ROWS);
+		d = compare(&start.s, &batch.s, all.X, ROWS);
+		CHECK_SAY(d.mean < BY_PRECISION(1e-9, 2e-3) && d.sd < BY_PRECISION(1e-9, 2e-3),
+				"%s: stored: mean %.2g, sd %.2g", mean_name[mean], d.mean, d.sd);
 		forget(&l);
 		if (mean == BETA || mean == ORTH) { /* from the prior, row by row */
 			unserve(&start);
@@ -201,6 +210,15 @@ TEST(two_blocks_are_one)
 	difference_of off = compare(&l.o.server, &batch.s, one.X, ROWS);
 	CHECK_SAY(off.mean < BY_PRECISION(1e-5, 0.05) && off.sd < BY_PRECISION(1e-5, 0.05),
 			"mean %.2g, sd %.2g", off.mean, off.sd);
+	/* what two blocks learned goes to the model of one */
+	q_is_prior(&one);
+	CHECK_STATUS(odvgp_online_store(&l.o, blocks.m, NULL), ODVGP_E_UNSUPPORTED);
+	CHECK_STATUS(odvgp_online_store(&l.o, one.m, NULL), ODVGP_OK);
+	unserve(&start);
+	start = serve_rows(&one, NULL, ROWS);
+	off = compare(&start.s, &batch.s, one.X, ROWS);
+	CHECK_SAY(off.mean < BY_PRECISION(1e-5, 0.05) && off.sd < BY_PRECISION(1e-5, 0.05),
+			"stored: mean %.2g, sd %.2g", off.mean, off.sd);
 	forget(&l);
 	unserve(&batch), unserve(&start);
 	drop(&blocks), drop(&one);
@@ -269,6 +287,13 @@ TEST(weights_noises_and_missing_targets)
 		/* the turn of the prior's directions is not stored */
 		d = compare(&more.o.server, &l.o.server, x, ROWS);
 		CHECK(d.mean < 0.5 && d.sd < 0.5);
+		/* and given to the model */
+		CHECK_STATUS(odvgp_online_store(&l.o, a.m, NULL), ODVGP_OK);
+		unserve(&start);
+		start = serve_rows(&a, &units, ROWS);
+		d = compare(&start.s, &l.o.server, x, ROWS);
+		CHECK_SAY(d.mean < BY_PRECISION(1e-9, 2e-3) && d.sd < BY_PRECISION(1e-9, 2e-3),
+				"%d, stored: mean %.2g, sd %.2g", k, d.mean, d.sd);
 		forget(&l), forget(&more);
 		unserve(&batch), unserve(&start);
 		free(Y);
@@ -708,6 +733,252 @@ TEST(points_follow_the_data)
 			sqrt(rmse[1]), sqrt(rmse[0]));
 }
 
+/* ---- hyperparameters ---- */
+
+static odvgp_adaptation adapt(
+		learner *l, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t n, odvgp_adaptation a)
+{
+	odvgp_info info = no_info();
+	size_t bytes = odvgp_online_adapt_scratch(&l->o, &info);
+	void *scratch = test_alloc(bytes);
+	CHECK_SAY(odvgp_online_adapt(&l->o, X, Y, n, &a, scratch, bytes, &info) == ODVGP_OK,
+			"adapt: %s", info.text);
+	free(scratch);
+	return a;
+}
+static double bound_of(learner *l, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t n)
+{
+	const odvgp_adaptation none = {0, 0, 0, 0};
+	return adapt(l, X, Y, n, none).before;
+}
+
+/*  Where hyperparameters stay, batch bounds add up: that of all rows from the prior, and that of the
+    first ones with that of the others after these are learned. Learning by steps of which none is
+    taken is learning row by row. */
+TEST(streaming_bounds_add_up_to_the_batch)
+{
+	static const int means[] = {BETA, ORTH, BETA};
+	for (int k = 0; k < 3; k++) {
+		fixture first, all;
+		if (k < 2) make_two(means[k], ODVGP_COV_PART_DENSE, &first, &all);
+		else {
+			odvgp_config c = pair_config(BETA, ODVGP_COV_PART_DENSE, ROWS, OUTPUTS, 6, 0);
+			c.lik.noise_per_output = 1;
+			test_seed = 995;
+			all = make_random(&c, "matern52 + rbf");
+			first = make_random(&c, "matern52 + rbf");
+			copy_slots(&first, &all, NULL);
+		}
+		odvgp_real elbo, elbo_first, gamma = 0;
+		if (k < 2) fit_q(&all), q_is_prior(&first);
+		else {
+			q_is_prior(&first), q_is_prior(&all);
+			CHECK_STATUS(odvgp_natgrad_step(all.m, all.X, all.Y, ROWS, 1, &elbo, NULL), ODVGP_OK);
+		}
+		CHECK_STATUS(odvgp_elbo(all.m, all.X, all.Y, ROWS, &elbo, NULL, NULL, NULL), ODVGP_OK);
+		/* a's part of the KL, which the stream leaves out */
+		CHECK_STATUS(odvgp_elbo(first.m, first.X, first.Y, k < 2 ? FIRST : ROWS, &elbo_first,
+							 &gamma, NULL, NULL),
+				ODVGP_OK);
+		served start = serve_rows(&first, NULL, ROWS), batch = serve_rows(&all, NULL, ROWS);
+		learner l = learn_from(&start.s, 8);
+		double want = (double)elbo + (double)gamma, at_once = bound_of(&l, all.X, all.Y, ROWS),
+			   before = bound_of(&l, all.X, all.Y, FIRST), after;
+		const ptrdiff_t left = ROWS - FIRST;
+		learn(&l, all.X, all.Y, FIRST, 1);
+		after = bound_of(&l, all.X + FIRST * 2, all.Y + FIRST * OUTPUTS, left);
+		CHECK_SAY(fabs(at_once - want) < BY_PRECISION(1e-8, 1e-3) * fabs(want),
+				"%d: at once %.12g, not %.12g", k, at_once, want);
+		CHECK_SAY(fabs(before + after - want) < BY_PRECISION(1e-8, 1e-3) * fabs(want),
+				"%d: in two parts %.12g, not %.12g", k, before + after, want);
+		forget(&l);
+		unserve(&start), unserve(&batch);
+		drop(&first), drop(&all);
+	}
+}
+
+/*  K(Z,Z) of the model with this lengthscale and variance, and the jitter of variance 1; rows of K^-1
+    K(Z,x). */
+typedef struct points_at {
+	wide *K, *rows, *rest; /* [M,M], [n,M], k - k(x,Z) K^-1 k(Z,x) [n] */
+} points_at;
+static points_at points_of(fixture *a, double lengthscale, double variance, ptrdiff_t n)
+{
+	ptrdiff_t M = a->M;
+	const odvgp_config *c = odvgp_model_config(a->m);
+	set_number(a->m, "kernel.0.lengthscale", lengthscale);
+	set_number(a->m, "kernel.0.variance", variance);
+	read_kernel(a);
+	wide *Z = wide_values(a, "Z_beta"), *X = ref_copy(a->X, n);
+	points_at p = {ref_K(&a->k, 1, Z, M, Z, M), ref_K(&a->k, 1, X, n, Z, M), ref_new(n)};
+	for (ptrdiff_t i = 0; i < M; i++)
+		p.K[i * (M + 1)] += (wide)c->jitter.absolute + (wide)c->jitter.relative;
+	wide *inverse = ref_inverse_spd(M, p.K), *rows = ref_new(n * M);
+	ref_mul(0, 0, n, M, M, p.rows, inverse, rows);
+	for (ptrdiff_t i = 0; i < n; i++) {
+		p.rest[i] = (wide)variance;
+		for (ptrdiff_t j = 0; j < M; j++) p.rest[i] -= rows[i * M + j] * p.rows[i * M + j];
+	}
+	free(inverse), free(p.rows), free(X), free(Z);
+	p.rows = rows;
+	return p;
+}
+static void drop_points(points_at *p) { free(p->K), free(p->rows), free(p->rest); }
+
+/*  Adds rows [from, to) to a precision and its product with a mean. */
+static void add_rows(const points_at *p, const fixture *a, ptrdiff_t from, ptrdiff_t to, wide noise,
+		wide *P, wide *j)
+{
+	ptrdiff_t M = a->M;
+	for (ptrdiff_t i = from; i < to; i++)
+		for (ptrdiff_t k = 0; k < M; k++) {
+			const wide *row = p->rows + i * M;
+			j[k] += row[k] * (wide)a->Y[i] / noise;
+			for (ptrdiff_t e = 0; e < M; e++) P[k * M + e] += row[k] * row[e] / noise;
+		}
+}
+/*  log|P| - j^T P^-1 j. */
+static wide log_mass(ptrdiff_t M, const wide *P, const wide *j)
+{
+	wide *x = ref_new(M), sum = 0;
+	memcpy(x, j, (size_t)M * sizeof *x);
+	sum = ref_solve_spd(M, 1, P, x);
+	for (ptrdiff_t i = 0; i < M; i++) sum -= x[i] * j[i];
+	free(x);
+	return sum;
+}
+/*  The streaming bound of rows from FIRST on at other values, by its definition in long double: what
+    was learned of the first rows with old values is a factor q_old(u) / p_old(u). */
+static double bound_by_definition(fixture *a, const double *old, const double *value)
+{
+	ptrdiff_t M = a->M;
+	points_at o = points_of(a, old[0], old[1], ROWS), now;
+	wide *P = ref_inverse_spd(M, o.K), *j = ref_new(M), *likelihood = ref_new(M * M), bound;
+	add_rows(&o, a, 0, FIRST, (wide)old[2], P, j);
+	bound = log_mass(M, P, j) + ref_solve_spd(M, 0, o.K, NULL);
+	memset(j, 0, (size_t)M * sizeof *j);
+	add_rows(&o, a, 0, FIRST, (wide)old[2], likelihood, j);
+	now = points_of(a, value[0], value[1], ROWS);
+	free(P);
+	P = ref_inverse_spd(M, now.K);
+	for (ptrdiff_t i = 0; i < M * M; i++) P[i] += likelihood[i];
+	add_rows(&now, a, FIRST, ROWS, (wide)value[2], P, j);
+	bound -= log_mass(M, P, j) + ref_solve_spd(M, 0, now.K, NULL);
+	for (ptrdiff_t i = FIRST; i < ROWS; i++)
+		bound -= logl(2 * 3.14159265358979323846L * (wide)value[2]) +
+				 ((wide)a->Y[i] * (wide)a->Y[i] + now.rest[i]) / (wide)value[2];
+	free(P), free(j), free(likelihood), drop_points(&o), drop_points(&now);
+	return (double)bound / 2;
+}
+
+TEST(the_bound_is_that_of_the_definition)
+{
+	fixture a = make_sine("rbf(0.8)", 0.02);
+	const double old[3] = {0.8, 1, 0.02};
+	served s = serve_rows(&a, NULL, ROWS);
+	learner l = learn_from(&s.s, 12);
+	learn(&l, a.X, a.Y, FIRST, 1);
+	const odvgp_real *X = a.X + FIRST, *Y = a.Y + FIRST;
+	const odvgp_adaptation none = {0, 0, 0, 0}, some = {12, 0, 0, 0};
+	double got = adapt(&l, X, Y, ROWS - FIRST, none).before,
+		   want = bound_by_definition(&a, old, old);
+	CHECK_NEAR(got, want, BY_PRECISION(1e-8, 1e-2) * fabs(want));
+	odvgp_adaptation step = adapt(&l, X, Y, ROWS - FIRST, some);
+	const gp__view v = gp__view_of(gp__layer_of(&l.o.server), 0);
+	const double at[3] = {(double)v.hyp[0], (double)v.hyp[1], (double)v.lik_params[0]};
+	want = bound_by_definition(&a, old, at);
+	CHECK_SAY(step.after > step.before + 1, "from %.9g to %.9g", step.before, step.after);
+	CHECK_NEAR(step.after, want, BY_PRECISION(1e-7, 1e-2) * fabs(want));
+	for (int i = 0; i < 3; i++) { /* there it is flat */
+		double up[3], down[3], h = 1e-4, first;
+		memcpy(up, at, sizeof at), memcpy(down, at, sizeof at);
+		up[i] *= exp(h), down[i] *= exp(-h);
+		first = bound_by_definition(&a, old, up) - bound_by_definition(&a, old, down);
+		CHECK_SAY(fabs(first / (2 * h)) < BY_PRECISION(1e-2, 1), "parameter %d (%g): slope %g", i,
+				at[i], first / (2 * h));
+	}
+	forget(&l);
+	unserve(&s);
+	drop(&a);
+}
+
+TEST(the_bound_rises)
+{
+	for (int k = 0; k < 2; k++) {
+		odvgp_config c = pair_config(k ? ORTH : BETA, ODVGP_COV_PART_DENSE, ROWS, OUTPUTS, 6, 4);
+		if (!k) c.layer[0].M_gamma = 0;
+		c.jitter.absolute = (odvgp_real)BY_PRECISION(1e-9, 1e-4);
+		test_seed = 996;
+		fixture a = make_pair(k ? ORTH : BETA, ODVGP_COV_PART_DENSE, &c, "rbf + linear");
+		q_is_prior(&a);
+		served s = serve_rows(&a, NULL, ROWS);
+		learner l = learn_from(&s.s, 7);
+		learn(&l, a.X, a.Y, FIRST, 1);
+		const odvgp_real *X = a.X + FIRST * 2, *Y = a.Y + FIRST * OUTPUTS;
+		const odvgp_adaptation none = {0, 0, 0, 0}, one = {1, 0, 0, 0}, more = {6, 1, 0, 0};
+		odvgp_adaptation got = adapt(&l, X, Y, ROWS - FIRST, none);
+		CHECK(got.before == got.after && got.after == bound_of(&l, X, Y, ROWS - FIRST));
+		learner other = learn_from(&l.o.server, 7);
+		odvgp_adaptation step = adapt(&other, X, Y, ROWS - FIRST, one);
+		CHECK_NEAR(step.before, got.before, BY_PRECISION(1e-7, 1e-3) * fabs(got.before));
+		CHECK_SAY(step.after > step.before, "from %.9g to %.9g", step.before, step.after);
+		forget(&other);
+		other = learn_from(&l.o.server, 7);
+		got = adapt(&other, X, Y, ROWS - FIRST, more);
+		CHECK_SAY(got.after > got.before, "from %.9g to %.9g", got.before, got.after);
+		const gp__view v = gp__view_of(gp__layer_of(&l.o.server), 0),
+					   w = gp__view_of(gp__layer_of(&other.o.server), 0);
+		CHECK(v.lik_params[0] == w.lik_params[0] && v.hyp[0] != w.hyp[0]);
+		CHECK_INT(other.o.rows, ROWS - FIRST);
+		/* predictions and further rows go on from there */
+		learn(&other, a.X, a.Y, FIRST, 1);
+		add(&other, a.X);
+		(void)take_out(&other, 2);
+		forget(&other);
+		forget(&l);
+		unserve(&s);
+		drop(&a);
+	}
+}
+
+/*  A lengthscale that is four times too long: with every 25th batch moving it, held-out rows become
+    more likely than with the wrong one, and about as likely as with the right one. */
+TEST(a_wrong_lengthscale_is_mended)
+{
+	double logp[3] = {0, 0, 0};
+	for (int k = 0; k < 3; k++) {
+		fixture a = make_sine(k < 2 ? "rbf(2)" : "rbf(0.5)", k < 2 ? 0.3 : 0.01);
+		served s = serve_rows(&a, NULL, ROWS);
+		learner l = learn_from(&s.s, 12);
+		const odvgp_adaptation some = {3, 0, 0, 0};
+		enum { BATCH = 25 };
+		odvgp_real X[BATCH], Y[BATCH], out[BATCH];
+		test_seed = 997;
+		for (int b = 0; b <= 20; b++) {
+			for (int i = 0; i < BATCH; i++) {
+				X[i] = (odvgp_real)test_between(-2, 2);
+				Y[i] = (odvgp_real)(sin(4 * (double)X[i]) + 0.1 * test_normal());
+			}
+			if (b == 20) {
+				CHECK_STATUS(
+						odvgp_predict_logp(&l.o.server, X, Y, BATCH, out, l.scratch, l.bytes, NULL),
+						ODVGP_OK);
+				for (int i = 0; i < BATCH; i++) logp[k] += (double)out[i] / BATCH;
+			} else if (k == 1) {
+				odvgp_adaptation got = adapt(&l, X, Y, BATCH, some);
+				CHECK(got.after >= got.before);
+			} else {
+				learn(&l, X, Y, BATCH, 1);
+			}
+		}
+		forget(&l);
+		unserve(&s);
+		drop(&a);
+	}
+	CHECK_SAY(logp[1] > logp[0] + 0.2 && logp[1] > logp[2] - 0.15,
+			"log likelihoods: wrong %.3f, moved %.3f, right %.3f", logp[0], logp[1], logp[2]);
+}
+
 TEST(bad_arguments_are_refused)
 {
 	odvgp_config c = pair_config(ORTH, ODVGP_COV_PART_DENSE, ROWS, OUTPUTS, 6, 4), bad;
@@ -750,7 +1021,30 @@ TEST(bad_arguments_are_refused)
 	REFUSED_FOR(odvgp_online_update(&l.o, x, wrong + 2, 1, 1, l.scratch, l.bytes, &info),
 			ODVGP_E_NAN, "X");
 	CHECK_STATUS(odvgp_online_update(&l.o, NULL, NULL, 0, 1, NULL, 0, NULL), ODVGP_OK);
+	REFUSED_FOR(odvgp_online_store(NULL, a.m, &info), ODVGP_E_ARG, "online");
+	REFUSED_FOR(odvgp_online_store(&l.o, NULL, &info), ODVGP_E_ARG, "model");
+	CHECK_STATUS(odvgp_online_add(&l.o, x, l.scratch, l.bytes, NULL), ODVGP_OK);
+	REFUSED_FOR(odvgp_online_store(&l.o, a.m, &info), ODVGP_E_SIZE, "M");
+	CHECK_STATUS(odvgp_online_drop(&l.o, 6, NULL, l.scratch, l.bytes, NULL), ODVGP_OK);
 	REFUSED_FOR(odvgp_online_add(&l.o, NULL, l.scratch, l.bytes, &info), ODVGP_E_ARG, "X");
+	odvgp_adaptation some = {1, 0, 7, 7};
+	size_t bytes = odvgp_online_adapt_scratch(&l.o, NULL);
+	void *scratch = test_alloc(bytes);
+	wrong[2] = (odvgp_real)NAN;
+#define ADAPT(X, n, to, scratch, bytes) odvgp_online_adapt(&l.o, X, y, n, to, scratch, bytes, &info)
+	NO_SIZE(odvgp_online_adapt_scratch(NULL, &info), ODVGP_E_ARG, "online");
+	REFUSED_FOR(
+			odvgp_online_adapt(NULL, x, y, 2, &some, scratch, bytes, &info), ODVGP_E_ARG, "online");
+	REFUSED_FOR(ADAPT(x, 2, NULL, scratch, bytes), ODVGP_E_ARG, "settings");
+	REFUSED_FOR(ADAPT(x, 2, &some, NULL, bytes), ODVGP_E_ARG, "scratch");
+	REFUSED_FOR(ADAPT(NULL, 0, &some, NULL, bytes), ODVGP_E_ARG, "scratch");
+	REFUSED_FOR(ADAPT(wrong, 2, &some, scratch, bytes), ODVGP_E_NAN, "X");
+	REFUSED_FOR(ADAPT(x, 2, &some, scratch, bytes - 1), ODVGP_E_MEMORY, "scratch");
+	wrong[2] = (odvgp_real)(HUGE_REAL / 4);
+	REFUSED_FOR(odvgp_online_adapt(&l.o, x, wrong + 2, 1, &some, scratch, bytes, &info),
+			ODVGP_E_NAN, "X");
+	CHECK(some.before == 7 && some.after == 7);
+	free(scratch);
 	REFUSED_FOR(odvgp_online_drop(&l.o, 6, &loss, l.scratch, l.bytes, &info), ODVGP_E_ARG, "k");
 	REFUSED_FOR(odvgp_online_drop(&l.o, 1, &loss, NULL, l.bytes, &info), ODVGP_E_ARG, "scratch");
 	difference_of d = compare(&l.o.server, &before.s, a.X, ROWS);
@@ -798,6 +1092,14 @@ TEST(bad_arguments_are_refused)
 			odvgp_online_start(&o, &t.s, 6, x, 64, x, 64, &info), ODVGP_E_UNSUPPORTED, "server");
 	unserve(&t), drop(&b);
 	bad = c;
+	bad.lik.kind = ODVGP_LIKELIHOOD_LAPLACE;
+	b = make(&bad);
+	t = serve_rows(&b, NULL, 1);
+	l = learn_from(&t.s, 7);
+	REFUSED_FOR(ADAPT(x, 2, &some, l.scratch, l.bytes), ODVGP_E_UNSUPPORTED, "likelihood");
+	forget(&l);
+	unserve(&t), drop(&b);
+	bad = c;
 	bad.independent = 1;
 	b = make(&bad);
 	t = serve_rows(&b, NULL, 1);
@@ -807,6 +1109,7 @@ TEST(bad_arguments_are_refused)
 	l.o.novelty = 1;
 	REFUSED_FOR(odvgp_online_update(&l.o, x, y, 2, 1, l.scratch, l.bytes, &info),
 			ODVGP_E_UNSUPPORTED, "online");
+	REFUSED_FOR(ADAPT(x, 2, &some, l.scratch, l.bytes), ODVGP_E_UNSUPPORTED, "online");
 	forget(&l);
 	unserve(&t), drop(&b);
 	unserve(&s);
@@ -851,6 +1154,10 @@ int main(int argc, char **argv)
 	RUN(prior_stays_the_prior);
 	RUN(other_points_learn_as_the_batch);
 	RUN(points_follow_the_data);
+	RUN(streaming_bounds_add_up_to_the_batch);
+	RUN(the_bound_is_that_of_the_definition);
+	RUN(the_bound_rises);
+	RUN(a_wrong_lengthscale_is_mended);
 	RUN(bad_arguments_are_refused);
 	RUN(free_means_small_scratch_and_keep);
 	return test_end();

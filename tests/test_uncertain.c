@@ -134,6 +134,77 @@ static void compare(const served *p, const odvgp_real *m, const odvgp_real *root
 	CHECK(test_max_abs(got.input_cov, 2 * F) < 1e-12);
 }
 
+/*  Derivatives of the moments, in m and symmetric ones in S, against differences: central ones, but
+    where S has no room to shrink, second order forward ones. */
+enum { OF_ONE = OUTPUTS * (1 + OUTPUTS + INPUTS) };
+
+static ptrdiff_t stacked(
+		const odvgp_server *s, const odvgp_real *m, const odvgp_real *S, double *to)
+{
+	results g = moments_of(s, m, S);
+	ptrdiff_t F = s->F, n = 0;
+	for (ptrdiff_t i = 0; i < F; i++) to[n++] = g.mean[i];
+	for (ptrdiff_t i = 0; i < F * F; i++) to[n++] = g.cov[i];
+	for (ptrdiff_t i = 0; i < INPUTS * F; i++) to[n++] = g.input_cov[i];
+	return n;
+}
+
+static void check_derivatives(const served *p, const odvgp_real *m, const odvgp_real *S,
+		const odvgp_real *unit, double tolerance, const char *what)
+{
+	static odvgp_real by_m[OF_ONE * INPUTS], by_S[OF_ONE * INPUTS * INPUTS];
+	ptrdiff_t F = p->s.F, D = INPUTS, n, at = 0;
+	results g;
+	odvgp_info info = no_info();
+	size_t bytes = odvgp_predict_moments_gradient_scratch(&p->s, &info);
+	void *scratch = test_alloc(bytes);
+	const odvgp_moments_gradient to = {{g.mean, g.cov, g.input_cov}, by_m, by_S};
+	CHECK_SAY(odvgp_predict_moments_gradient(&p->s, m, S, &to, scratch, bytes, &info) == ODVGP_OK,
+			"%s: %s", what, info.text);
+	results same = moments_of(&p->s, m, S);
+	CHECK(memcmp(g.mean, same.mean, (size_t)F * sizeof *g.mean) == 0);
+	CHECK(memcmp(g.cov, same.cov, (size_t)(F * F) * sizeof *g.cov) == 0);
+	CHECK(memcmp(g.input_cov, same.input_cov, (size_t)(D * F) * sizeof *g.mean) == 0);
+	double value[3][OF_ONE], size[OF_ONE];
+	n = stacked(&p->s, m, S, value[0]);
+	for (ptrdiff_t i = 0; i < n; i++) size[i] = 1e-3;
+	for (int k = 0; k < 2; k++)
+		for (ptrdiff_t i = 0; i < n; i++)
+			size[i] = fmax(size[i], fabs(i < F ? value[0][i] : sqrt(fabs(value[0][i]))));
+	for (int k = 0; k < 5; k++, at = 0) {
+		int c = k < 2 ? k : k == 4 ? 0 : k - 2, e = k == 4 ? 1 : c, one_side = k > 1;
+		double h = k < 2 ? 1e-4 * unit[c] : 2e-5 * unit[c] * unit[e];
+		for (int side = 0; side < 2; side++) {
+			odvgp_real x[2] = {m[0], m[1]}, V[4] = {S[0], S[1], S[2], S[3]};
+			double step = one_side ? (side + 1) * h : side ? h : -h;
+			if (k < 2) x[c] += step;
+			else {
+				V[c * 2 + e] += step;
+				if (k == 4) { /* with both variances, to stay a covariance */
+					V[2] += step;
+					V[0] += 2 * step * unit[0] / unit[1], V[3] += 2 * step * unit[1] / unit[0];
+				}
+			}
+			(void)stacked(&p->s, x, V, value[1 + side]);
+		}
+		for (ptrdiff_t i = 0; i < n; i++, at++) {
+			double want = one_side ? (4 * value[1][i] - value[2][i] - 3 * value[0][i]) / (2 * h)
+								   : (value[2][i] - value[1][i]) / (2 * h),
+				   got;
+			const odvgp_real *d = by_S + i * 4;
+			if (k < 2) got = by_m[i * 2 + c];
+			else if (k < 4) got = d[c * 3];
+			else got = d[1] + d[2] + 2 * (d[0] * unit[0] / unit[1] + d[3] * unit[1] / unit[0]);
+			double scale = 1 / (k < 2 ? unit[c] : unit[c] * unit[e]);
+			if (i >= F + F * F) scale *= unit[(i - F - F * F) / F];
+			CHECK_SAY(fabs(got - want) < tolerance * scale * (1 + test_max_abs(g.cov, F * F)),
+					"%s: result %d by %d: %.10g, not %.10g", what, (int)i, k, got, want);
+			CHECK(fabs(d[1] - d[2]) <= 1e-9 * (fabs(d[1]) + scale));
+		}
+	}
+	free(scratch);
+}
+
 static const odvgp_real roots[][4] = {{0.3, 0, -0.2, 0.25}, {0.6, 0, 0.4, 0}, {0, 0, 0, 0.4}};
 
 TEST(every_member)
@@ -175,6 +246,7 @@ TEST(mixed_and_independent_outputs_in_their_units)
 	static const odvgp_real x_mean[] = {3, -1}, y_mean[] = {4, 5, 6};
 	const odvgp_real x_scale[] = {10, 0.1}, y_scale[] = {3, 1, 0.5}, root[] = {4, 0, 0.02, 0.05};
 	const odvgp_scales scales = {x_mean, x_scale, y_mean, y_scale};
+	odvgp_real S[4];
 	for (int k = 0; k < 3; k++) {
 		odvgp_config c = random_config(30, INPUTS, k == 1 ? 2 : OUTPUTS, 6, 8);
 		if (k == 1) c.functions = OUTPUTS;
@@ -184,10 +256,52 @@ TEST(mixed_and_independent_outputs_in_their_units)
 		fixture a = make_random(&c, "rbf + rbf");
 		served p = serve_rows(&a, &scales, 1);
 		const odvgp_real m[] = {x_mean[0] + 2, x_mean[1] - 0.05};
-		compare(&p, m, root, k == 1 ? "mixed" : k ? "independent" : "shared");
+		const char *what = k == 1 ? "mixed" : k ? "independent" : "shared";
+		compare(&p, m, root, what);
+		squared(root, S);
+		check_derivatives(&p, m, S, x_scale, 1e-6, what);
 		unserve(&p);
 		drop(&a);
 	}
+}
+
+TEST(derivatives)
+{
+	static const char *const kernels[] = {"rbf", "linear", "linear(ard) * linear",
+			"(rbf(dims=0) + linear(dims=1)) * (rbf(ard) + constant)",
+			"linear(dims=0) * linear(dims=1) * rbf + linear * rbf(ard, dims=1)"};
+	static const odvgp_real one[] = {1, 1};
+	odvgp_real S[4];
+	int mean, cov, at = 0;
+	EACH_PAIR(mean, cov)
+	{
+		char what[40];
+		test_seed = 840 + (uint64_t)(mean * COVS + cov);
+		fixture a = make_sloped_pair(mean, cov, OUTPUTS, 7, 9, "rbf + rbf", what);
+		served p = serve_rows(&a, NULL, 1);
+		for (int r = 0; r < 4; r++) {
+			if (r < 3) squared(roots[r], S);
+			else memset(S, 0, sizeof S);
+			check_derivatives(&p, a.X, S, one, 1e-6, what);
+		}
+		unserve(&p);
+		drop(&a);
+	}
+	for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++)
+		for (int independent = 0; independent < 2; independent++, at++) {
+			odvgp_config c = random_config(30, INPUTS, OUTPUTS, 7, 9);
+			test_seed = 850 + (uint64_t)k;
+			c.independent = independent;
+			fixture a = make_kernel(&c, kernels[k]);
+			served p = serve_rows(&a, NULL, 1);
+			for (int r = 0; r < 2; r++) {
+				if (r) memset(S, 0, sizeof S);
+				else squared(roots[at % 3], S);
+				check_derivatives(&p, a.X + 2 * r, S, one, 1e-6, kernels[k]);
+			}
+			unserve(&p);
+			drop(&a);
+		}
 }
 
 /*  A trained model, whose coefficients are large: variances are not negative, also far from the data
@@ -213,6 +327,8 @@ TEST(far_and_wide_inputs)
 		CHECK_NEAR(g.cov[0], prior, 0.01 * prior);
 	}
 	compare(&p, a.X, roots[0], "trained");
+	const odvgp_real one[] = {1, 1}, S[] = {0.09, 0.03, 0.03, 0.1};
+	check_derivatives(&p, a.X, S, one, 1e-6, "trained");
 	unserve(&p);
 	drop(&a);
 }
@@ -350,6 +466,7 @@ TEST(bad_arguments_are_refused)
 	free(scratch);
 #ifdef ODVGP_FLOAT
 	NO_SIZE(odvgp_predict_moments_scratch(&p.s, &info), ODVGP_E_UNSUPPORTED, "float");
+	NO_SIZE(odvgp_predict_moments_gradient_scratch(&p.s, &info), ODVGP_E_UNSUPPORTED, "float");
 	scratch = test_alloc(1);
 	REFUSED_FOR(odvgp_predict_moments(&p.s, m, S, &to, scratch, 1, &info), ODVGP_E_UNSUPPORTED,
 			"float");
@@ -369,6 +486,17 @@ TEST(bad_arguments_are_refused)
 	CHECK(untouched(&g, sizeof g));
 	const odvgp_moments none = {NULL, NULL, NULL};
 	CHECK_STATUS(odvgp_predict_moments(&p.s, m, tiny, &none, scratch, bytes, NULL), ODVGP_OK);
+	const odvgp_moments_gradient no_more = {{NULL, NULL, NULL}, NULL, NULL};
+	REFUSED_FOR(odvgp_predict_moments_gradient(&p.s, m, S, &no_more, scratch, bytes, &info),
+			ODVGP_E_MEMORY, "scratch");
+	free(scratch);
+	bytes = odvgp_predict_moments_gradient_scratch(&p.s, NULL);
+	scratch = test_alloc(bytes);
+	REFUSED_FOR(odvgp_predict_moments_gradient(&p.s, m, S, NULL, scratch, bytes, &info),
+			ODVGP_E_ARG, "moments");
+	CHECK_STATUS(odvgp_predict_moments_gradient(&p.s, m, tiny, &no_more, scratch, bytes, NULL),
+			ODVGP_OK);
+	NO_SIZE(odvgp_predict_moments_gradient_scratch(&r.s, &info), ODVGP_E_UNSUPPORTED, "matern32");
 #endif
 	deep = random_config(30, INPUTS, INPUTS, 5, 0);
 	deep.layers = 2;
@@ -391,6 +519,7 @@ int main(int argc, char **argv)
 	RUN(every_member);
 	RUN(every_kernel);
 	RUN(mixed_and_independent_outputs_in_their_units);
+	RUN(derivatives);
 	RUN(far_and_wide_inputs);
 	RUN(more_inputs_and_outputs_than_points);
 #endif

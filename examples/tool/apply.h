@@ -619,16 +619,9 @@ static void note_learning(const application *a)
 				l->refused > 1 ? "s were" : " was", l->reason);
 	if (l->online.negative)
 		fprintf(stderr,
-				"note: %llu rows made the model less certain, which the saved model has learned, "
-				"and "
-				"not the predictions before\n",
+				"note: %llu rows made the model less certain: they moved its mean, not its "
+				"variance\n",
 				(unsigned long long)l->online.negative);
-	if (l->left_out)
-		fprintf(stderr,
-				"note: %td rows are not in the saved model: rows that contradict it would have "
-				"made "
-				"its variance negative\n",
-				l->left_out);
 }
 
 /*  Ends --learn: also by an error, which calls it first. */

@@ -1,102 +1,63 @@
-/*  learn.h - a model that learns further rows one by one: for update and predict --learn.
-
-    odvgp_online answers. Its block has no way back to the slots of a model, so another model, the
-    pupil, learns the same rows by natural steps, and its q is what a model file gets. With N = 1, a
-    step of length tau on n rows of weights w is
-
-        P <- (1 - tau) P + tau I + tau / n sum_i w_i (-2 g_v) a_i a_i^T,
-
-    so that 1 - tau = lambda^n and w_i = lambda^(n-1-i) n / tau learn them as n calls with forgetting
-    lambda do. Without forgetting tau is so small that 1 - tau rounds to 1. Gaussian rows are learned
-    in blocks; of other likelihoods g_v depends on q, and each row is a step. Where g_v > 0, as at an
-    outlier of studentt, odvgp_online moves its mean only, while the pupil's variance grows. */
+/*  learn.h - a model that learns further rows one by one: for update and predict --learn. odvgp_online
+    answers and learns; odvgp_online_store puts its q into a model for the file. */
 #ifndef TOOL_LEARN_H
 #define TOOL_LEARN_H
 
 #include "report.h"
 
-enum { LEARN_ROWS = 256 };
-
 typedef struct learner {
 	const model_file *f;
 	/* Its server may predict between two rows. */
 	odvgp_online online;
-	/* The model of the file, and what learns beside `online`. */
-	odvgp_model *model, *pupil;
-	model_block model_block, pupil_block;
+	/* The model of the file. */
+	odvgp_model *model;
+	model_block model_block;
 	void *block, *scratch;
 	size_t scratch_size;
 	double forget;
 	/* Weights of classes, or NULL. */
 	double *class_weight;
-	/* Standardised rows [waiting] that only `online` has learned: X, Y with weights. */
-	double *X, *Y;
-	ptrdiff_t waiting;
-	/* Rows: learned; refused by the likelihood, and why the first one was; whose step the pupil
-	   could not take. */
-	ptrdiff_t learned, refused, left_out;
+	/* Rows: learned; refused by the likelihood, and why the first one was. */
+	ptrdiff_t learned, refused;
 	char reason[200];
 	/* The file that was saved. */
 	void *file;
 	size_t file_size;
 } learner;
 
-/* ---- models with the same q ---- */
+/* ---- models that a file can have ---- */
 
 static int has_blocks(const odvgp_config *c)
 {
 	return c->layer[0].cov_part == ODVGP_COV_PART_BLOCKS;
 }
 
-/*  A block of SOLVE-GP's q in that of COUPLED, whose points are both sets: from [P,m] or [P,m,m]. */
-static void learn_place(const odvgp_slot *to, const odvgp_slot *from, ptrdiff_t at,
-		const double *values, double *all)
-{
-	ptrdiff_t M = to->shape[1], m = from->shape[1], columns = from->dims > 2 ? m : 1;
-	for (ptrdiff_t i = 0; i < from->count; i++) {
-		ptrdiff_t column = i % columns, row = i / columns % m, p = i / columns / m;
-		all[from->dims > 2 ? (p * M + at + row) * M + at + column : p * M + at + row] = values[i];
-	}
-}
-
-/*  Gives a slot the value of another model's. Of SOLVE-GP both blocks become one: its kernel matrix
-    of all points has the factor [L, 0; W^T, L_v]. */
+/*  Gives a slot the value of another model's. COUPLED gets both sets of SOLVE-GP's points. */
 static void learn_copy(odvgp_model *to, const odvgp_slot *slot, const odvgp_model *from)
 {
 	const char *dot = strrchr(slot->name, '.'), *own = dot ? dot + 1 : slot->name;
-	int prefix = (int)(own - slot->name), points = strcmp(own, "Z_beta") == 0,
-		joined = has_blocks(odvgp_model_config(from)) &&
-				 (points || strcmp(own, "q_mu") == 0 || strcmp(own, "q_sqrt") == 0);
-	const odvgp_slot *part = odvgp_slot_find(from, slot->name);
-	double *all = take_doubles(slot->count, 1);
-	ptrdiff_t at = 0, done = 0;
-	for (int k = 0; k < 1 + joined && part; k++) {
-		double *values = take_doubles(part->count, 1);
-		odvgp_get(from, part->name, values, part->count, NULL);
-		if (joined && !points) learn_place(slot, part, at, values, all);
-		else if (done + part->count <= slot->count)
-			memcpy(all + done, values, (size_t)part->count * sizeof *all);
-		free(values);
-		done += part->count;
-		at += part->shape[1];
+	const odvgp_slot *part = odvgp_slot_find(from, slot->name), *more = NULL;
+	odvgp_info info = no_info;
+	odvgp_status s = ODVGP_OK;
+	if (strcmp(own, "Z_beta") == 0 && has_blocks(odvgp_model_config(from))) {
 		bytes name = {NULL, 0, 0};
-		bytes_print(&name, "%.*s%s", prefix, slot->name,
-				points                     ? "Z_gamma"
-				: strcmp(own, "q_mu") == 0 ? "v_mu"
-										   : "v_sqrt");
-		if (joined) part = odvgp_slot_find(from, name.at);
+		bytes_print(&name, "%.*sZ_gamma", (int)(own - slot->name), slot->name);
+		more = odvgp_slot_find(from, name.at);
 		free(name.at);
 	}
-	odvgp_info info = no_info;
-	odvgp_status s = odvgp_set(to, slot->name, all, slot->count, &info);
+	ptrdiff_t count = part ? part->count : 0, behind = more ? more->count : 0;
+	if (count + behind != slot->count) return; /* of q, which odvgp_online_store sets */
+	double *all = take_doubles(slot->count, 1);
+	odvgp_get(from, part->name, all, count, NULL);
+	if (more) odvgp_get(from, more->name, all + count, behind, NULL);
+	s = odvgp_set(to, slot->name, all, slot->count, &info);
 	if (s) die_of(s, &info, "model");
 	free(all);
 }
 
-/*  A model with the parameters of another one and a q that natural steps move: the pupil, or what is
-    saved in place of a model of a bound without q, or of SOLVE-GP's blocks, whose rows correlate. */
-static odvgp_model *learn_model(
-		const odvgp_model *from, int pupil, const char *path, model_block *block)
+/*  What is saved in place of a model of a bound without q, or of SOLVE-GP's blocks, whose rows
+    correlate: COUPLED, or ORTH, with the same parameters. */
+static odvgp_model *learn_model(const odvgp_model *from, const char *path, model_block *block)
 {
 	odvgp_info info = no_info;
 	odvgp_model *model;
@@ -119,10 +80,6 @@ static odvgp_model *learn_model(
 	if (events.jitter_raised) {
 		c.jitter.absolute = events.jitter;
 		c.jitter.relative = 0;
-	}
-	if (pupil) {
-		c.N = c.optim.batch = 1;
-		c.lik.weights = c.lik.missing = 1;
 	}
 	block->size = odvgp_model_size(&c, &info);
 	if (!block->size) die_of(info.status, &info, path);
@@ -179,10 +136,7 @@ static learner *learner_begin(
 	odvgp_status bad = odvgp_online_start(
 			&l->online, server, M, l->block, size, l->scratch, l->scratch_size, &info);
 	if (bad) die_of(bad, &info, f->path);
-	l->pupil = learn_model(l->model, 1, f->path, &l->pupil_block);
 	l->class_weight = learn_weights(s);
-	l->X = take_doubles(LEARN_ROWS, s->D);
-	l->Y = take_doubles(LEARN_ROWS, s->target_count + 1);
 	return l;
 }
 
@@ -190,32 +144,14 @@ static void learner_end(learner *l)
 {
 	if (!l) return;
 	free(l->model_block.at);
-	free(l->pupil_block.at);
 	free(l->block);
 	free(l->scratch);
 	free(l->class_weight);
-	free(l->X);
-	free(l->Y);
 	free(l->file);
 	free(l);
 }
 
 /* ---- learning ---- */
-
-/*  The pupil learns the waiting rows, in one step. */
-static void learn_waiting(learner *l)
-{
-	odvgp_info info = no_info;
-	ptrdiff_t n = l->waiting, columns = l->f->s.target_count + 1;
-	double tau = l->forget < 1 ? 1 - pow(l->forget, (double)n) : 1e-15 * (double)n, weight = 1;
-	l->waiting = 0;
-	if (!n) return;
-	for (ptrdiff_t i = n; i-- > 0; weight *= l->forget)
-		l->Y[(i + 1) * columns - 1] *= weight * (double)n / tau;
-	odvgp_status s = odvgp_natgrad_step(l->pupil, l->X, l->Y, n, tau, NULL, &info);
-	if (s == ODVGP_E_NOT_PD) l->left_out += n;
-	else if (s) die_of(s, &info, l->f->path);
-}
 
 /*  Learns a row in the units of the data; NaN: a missing target. Returns 0 if the likelihood refuses
     it; a row without targets is none. */
@@ -224,26 +160,20 @@ static int learn_row(learner *l, const double *x, const double *y)
 	odvgp_info info = no_info;
 	const schema *s = &l->f->s;
 	int T = s->target_count, there = 0;
-	double *X = l->X + l->waiting * s->D, *Y = l->Y + l->waiting * (T + 1), weight = 1;
 	double *told = take_doubles(T + 1, 1);
-	memcpy(Y, y, (size_t)T * sizeof *y);
 	for (int k = 0; k < T; k++) there |= !isnan(y[k]);
-	if (there && l->class_weight) weight = l->class_weight[(int)y[0]];
-	odvgp_standardise(x, 1, s->D, s->x_mean, s->x_scale, X, NULL);
-	odvgp_standardise(Y, 1, T, s->y_mean, s->y_scale, Y, NULL);
-	Y[T] = weight;
-	memcpy(told, s->likelihood == ODVGP_LIKELIHOOD_HETEROSCEDASTIC ? Y : y, (size_t)T * sizeof *y);
-	told[T] = weight;
+	memcpy(told, y, (size_t)T * sizeof *y);
+	if (s->likelihood == ODVGP_LIKELIHOOD_HETEROSCEDASTIC)
+		odvgp_standardise(told, 1, T, s->y_mean, s->y_scale, told, NULL);
+	told[T] = there && l->class_weight ? l->class_weight[(int)y[0]] : 1;
 	odvgp_status bad = ODVGP_OK;
 	if (there)
 		bad = odvgp_online_update(
 				&l->online, x, told, 1, l->forget, l->scratch, l->scratch_size, &info);
 	free(told);
 	if (bad && !l->refused++) snprintf(l->reason, sizeof l->reason, "%s", reason_of(bad, &info));
-	if (bad || !there) return !bad;
-	l->learned++;
-	if (++l->waiting == LEARN_ROWS || s->likelihood != ODVGP_LIKELIHOOD_GAUSSIAN) learn_waiting(l);
-	return 1;
+	l->learned += !bad && there;
+	return !bad && there;
 }
 
 /* ---- saving ---- */
@@ -269,22 +199,17 @@ static void setting_add(schema *s, const char *name, ptrdiff_t value)
 	setting_set(s, name, text);
 }
 
-/*  The file of a model with the pupil's q. */
+/*  The file of a model with the q that was learned. */
 static void learner_save(learner *l, schema *s, const char *path)
 {
 	odvgp_info info = no_info;
 	model_block block = {NULL, 0};
-	learn_waiting(l);
 	const odvgp_config *c = odvgp_model_config(l->model);
 	int other = c->objective != ODVGP_OBJECTIVE_ELBO || has_blocks(c);
 	ptrdiff_t steps = odvgp_steps_done(l->model);
-	odvgp_model *model = other ? learn_model(l->model, 0, l->f->path, &block) : l->model;
-	for (int i = 0; i < odvgp_slot_count(model); i++) {
-		const odvgp_slot *slot = odvgp_slot_at(model, i);
-		const char *dot = strrchr(slot->name, '.'), *own = dot ? dot + 1 : slot->name;
-		if (strcmp(own, "q_mu") == 0 || strcmp(own, "q_sqrt") == 0)
-			learn_copy(model, slot, l->pupil);
-	}
+	odvgp_model *model = other ? learn_model(l->model, l->f->path, &block) : l->model;
+	odvgp_status bad = odvgp_online_store(&l->online, model, &info);
+	if (bad) die_of(bad, &info, path);
 	if (other) {
 		setting_set(s, "basis", "coupled");
 		setting_add(s, "steps", steps);
@@ -295,8 +220,7 @@ static void learner_save(learner *l, schema *s, const char *path)
 	odvgp_scales scales = scales_of(s);
 	l->file_size = odvgp_save_size(model, user.used, NULL);
 	l->file = take(l->file_size, 1);
-	odvgp_status bad =
-			odvgp_save_memory(model, &scales, user.at, user.used, l->file, l->file_size, &info);
+	bad = odvgp_save_memory(model, &scales, user.at, user.used, l->file, l->file_size, &info);
 	if (bad) die_of(bad, &info, path);
 	write_file(path, l->file, l->file_size);
 	free(user.at);

@@ -38,6 +38,9 @@ for basis in coupled orth hybrid solve sgpr solve-collapsed; do
     check "update, $basis: info" tells twice.odvgp 'updated  with 100 rows, in 2 updates$'
     "$tool" update --model old.odvgp --data new.csv --forget 0.9 --out once.odvgp --quiet >t.txt
     kept once.odvgp less.csv
+    { cat new.csv; sed 1d grid.csv; } | "$tool" predict --model old.odvgp --stream --learn --forget 0.9 --quiet 2>err.txt |
+        sed 2,101d >stream.csv
+    check "update, $basis: forgetting, too" holds "$(apart stream.csv less.csv) < 1e-6"
     check "update, $basis: who forgets is less certain" holds \
         "$(awk -F, 'NR == FNR { a += $2; next } { b += $2 } END { print a " < " b }' once.csv less.csv)"
 done
