@@ -181,14 +181,8 @@ static int learn_row(learner *l, const double *x, const double *y)
 /*  Replaces a setting, or adds it. */
 static void setting_set(schema *s, const char *name, const char *value)
 {
-	bytes b = {NULL, 0, 0};
-	size_t n = strlen(name);
-	for (const char *at = s->settings; *at; at += strlen(at) + 1)
-		if (strncmp(at, name, n) != 0 || at[n] != '=') bytes_add(&b, at, strlen(at) + 1);
-	bytes_print(&b, "%s=%s", name, value);
-	bytes_add(&b, "\0", 2);
-	free(s->settings);
-	s->settings = b.at;
+	free(settings_take(s, name));
+	settings_add(s, name, value);
 }
 
 /*  Adds to a setting that is a number. */
