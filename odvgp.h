@@ -12336,12 +12336,14 @@ typedef struct gp__row {
 	gp__compact_view v;
 	size_t first, P;                /* the unit's processes */
 	int bad;                        /* X is not finite here: the prior's moments stand */
+	int single;                     /* the kernel is one of distances, for loops without arrays */
 	odvgp_real *u, *A, *mean, *var; /* [columns], [M], [P] of all units */
 	odvgp_real *T;                  /* [M] for gradients or an inverse */
-	/* for gradients: slope [groups], c [P,M+1], derivatives in u [P,columns] and, of all units, in
-	   X [P,D]; then what a process, a unit and a row do with them, or NULL, so that predictions do
-	   not link it */
+	/* for gradients: slope [M+1,groups], NULL in predictions, c [P,M+1], derivatives in u [P,columns]
+	   and, of all units, in X [P,D]; then what points, a process, a unit and a row do with them, or
+	   NULL, so that predictions do not link it */
 	odvgp_real *slope, *c, *mean_by_u, *var_by_u, *mean_by_x, *var_by_x;
+	void (*mean_slopes)(struct gp__row *r, size_t n, const odvgp_real *Z, const odvgp_real *a);
 	void (*weights)(struct gp__row *r, size_t q, const odvgp_real *R, int kept);
 	void (*gradients)(struct gp__row *r);
 	void (*put)(const struct gp__row *r, size_t i, size_t n, const odvgp_gradient *to);
@@ -12362,17 +12364,123 @@ static size_t gp__row_init(const gp__compact *p, gp__row *r, int gradients, odvg
 	GP__PLACE(mean, P)
 	GP__PLACE(var, P)
 	GP__PLACE(T, gradients || p->factor != GP__FACTOR_OF_S ? p->M : 0)
-	GP__PLACE(slope, gradients ? p->groups : 0)
+	GP__PLACE(slope, gradients ? (p->M + 1) * p->groups : 0)
 	GP__PLACE(c, gradients ? (p->M + 1) * r->P : 0)
 	GP__PLACE(mean_by_u, gradients ? r->P * p->columns : 0)
 	GP__PLACE(var_by_u, gradients ? r->P * p->columns : 0)
 	GP__PLACE(mean_by_x, own)
 	GP__PLACE(var_by_x, own)
 #undef GP__PLACE
+	if (!gradients) r->slope = NULL;
 	return (size_t)(at - (uintptr_t)scratch) / sizeof(odvgp_real);
 }
 
 #ifdef ODVGP_PREDICT_ONLY
+/* --- vectors --- */
+
+/*	Where ARM's FPU is used, up to four reals are loaded and stored by one instruction, into registers
+	that follow each other. LOAD: a0, a1, ... from p on, which moves behind them. */
+#if defined(__GNUC__) && defined(__ARM_FP) && defined(ODVGP_FLOAT) && !defined(__aarch64__)
+#define GP__ROWS_VFP
+#define GP__ROWS_IN(a, reg)	register odvgp_real a __asm__(reg)
+#define GP__ROWS_LOAD2(a, p, r0, r1) \
+	GP__ROWS_IN(a##0, r0); \
+	GP__ROWS_IN(a##1, r1); \
+	__asm__("vldmia %0!, {%1, %2}" \
+			: "+r"(p), "=t"(a##0), "=t"(a##1) \
+			: "m"(*(const odvgp_real(*)[2])p))
+#define GP__ROWS_LOAD4(a, p, r0, r1, r2, r3) \
+	GP__ROWS_IN(a##0, r0); \
+	GP__ROWS_IN(a##1, r1); \
+	GP__ROWS_IN(a##2, r2); \
+	GP__ROWS_IN(a##3, r3); \
+	__asm__("vldmia %0!, {%1, %2, %3, %4}" \
+			: "+r"(p), "=t"(a##0), "=t"(a##1), "=t"(a##2), "=t"(a##3) \
+			: "m"(*(const odvgp_real(*)[4])p))
+#define GP__ROWS_STORE2(a, p) \
+	__asm__("vstmia %0!, {%2, %3}" \
+			: "+r"(p), "=m"(*(odvgp_real(*)[2])p) \
+			: "t"(a##0), "t"(a##1))
+#define GP__ROWS_STORE4(a, p) \
+	__asm__("vstmia %0!, {%2, %3, %4, %5}" \
+			: "+r"(p), "=m"(*(odvgp_real(*)[4])p) \
+			: "t"(a##0), "t"(a##1), "t"(a##2), "t"(a##3))
+#endif
+
+/*	sum_i (x_i - z_i)^2; z moves behind the point. */
+GP__INLINE odvgp_real gp__rows_distance(size_t n, const odvgp_real *x, const odvgp_real **z)
+{
+	const odvgp_real *at = *z;
+	odvgp_real s = 0;
+#ifdef GP__ROWS_VFP
+	for (; n > 1; n -= 2) {
+		GP__ROWS_LOAD2(x, x, "s0", "s1");
+		GP__ROWS_LOAD2(z, at, "s2", "s3");
+		x0 -= z0;
+		x1 -= z1;
+		s += x0 * x0;
+		s += x1 * x1;
+	}
+#endif
+	for (; n > 0; n--) {
+		const odvgp_real d = *x++ - *at++;
+		s += d * d;
+	}
+	*z = at;
+	return s;
+}
+
+GP__INLINE odvgp_real gp__rows_dot(size_t n, const odvgp_real *a, const odvgp_real *b)
+{
+	odvgp_real sum = 0;
+#ifdef GP__ROWS_VFP
+	for (; n > 3; n -= 4) {
+		GP__ROWS_LOAD4(a, a, "s0", "s1", "s2", "s3");
+		GP__ROWS_LOAD4(b, b, "s4", "s5", "s6", "s7");
+		sum += a0 * b0;
+		sum += a1 * b1;
+		sum += a2 * b2;
+		sum += a3 * b3;
+	}
+#endif
+	for (; n > 0; n--) sum += *a++ * *b++;
+	return sum;
+}
+
+/*	to += w x. */
+GP__INLINE void gp__rows_add(size_t n, odvgp_real w, const odvgp_real *x, odvgp_real *to)
+{
+#ifdef GP__ROWS_VFP
+	for (const odvgp_real *from = to; n > 3; n -= 4) {
+		GP__ROWS_LOAD4(x, x, "s0", "s1", "s2", "s3");
+		GP__ROWS_LOAD4(t, from, "s4", "s5", "s6", "s7");
+		t0 += w * x0;
+		t1 += w * x1;
+		t2 += w * x2;
+		t3 += w * x3;
+		GP__ROWS_STORE4(t, to);
+	}
+#endif
+	for (; n > 0; n--) *to++ += w * *x++;
+}
+
+/*	to += w (u - z). */
+GP__INLINE void gp__rows_add_difference(
+		size_t n, odvgp_real w, const odvgp_real *u, const odvgp_real *z, odvgp_real *to)
+{
+#ifdef GP__ROWS_VFP
+	for (const odvgp_real *from = to; n > 1; n -= 2) {
+		GP__ROWS_LOAD2(u, u, "s0", "s1");
+		GP__ROWS_LOAD2(z, z, "s2", "s3");
+		GP__ROWS_LOAD2(t, from, "s4", "s5");
+		t0 += w * (u0 - z0);
+		t1 += w * (u1 - z1);
+		GP__ROWS_STORE2(t, to);
+	}
+#endif
+	for (; n > 0; n--) *to++ += w * (*u++ - *z++);
+}
+
 /* --- elementary functions, without libm or branches --- */
 
 /*	condition ? x : y without a branch, so that time does not depend on the input. */
@@ -12398,21 +12506,22 @@ GP__INLINE odvgp_real gp__rows_choose(int condition, odvgp_real x, odvgp_real y)
 #define GP__ROWS_HORNER(c) p = p * f + GP__R(c);
 #define GP__LOG2_E         GP__R(1.44269504088896340736)
 
-/*	2^x for x <= 0, right to a rounding error of 1; 0 where it would be subnormal. */
+/*	2^x for x <= 0, right to a rounding error of 1; the least normal number where it is less. */
 GP__INLINE odvgp_real gp__rows_power(odvgp_real x)
 {
-	const odvgp_real round = GP__R(GP__ROUND), n = gp__stored_c(x + round), f = x - (n - round);
-	odvgp_real p;
+	const odvgp_real round = GP__R(GP__ROUND), least = GP__R(1 - GP__BIAS);
+	odvgp_real n, f, p;
+	x = x > least ? x : least;
+	n = gp__stored_c(x + round);
+	f = x - (n - round);
 	GP__P_POWER(GP__ROWS_TOP, GP__ROWS_HORNER)
-	/* far below, p is anything */
-	p = gp__real_c(gp__bits_c(p) + (gp__bits_c(n) << GP__MANTISSA));
-	return gp__rows_choose(x > GP__R(1.5 - GP__BIAS), p, 0);
+	return gp__real_c(gp__bits_c(p) + (gp__bits_c(n) << GP__MANTISSA));
 }
 
 /*	By bits, then Newton's steps. */
 GP__INLINE odvgp_real gp__rows_sqrt(odvgp_real x)
 {
-#if defined(__GNUC__) && defined(__ARM_FP) && defined(ODVGP_FLOAT) && !defined(__aarch64__)
+#ifdef GP__ROWS_VFP
 	odvgp_real y;
 	__asm__("vsqrt.f32 %0, %1" : "=t"(y) : "t"(x));
 #else
@@ -12460,21 +12569,35 @@ static void gp__rows_turn(odvgp_real t, odvgp_real *cosine, odvgp_real *sine)
 
 /* --- kernels --- */
 
-/*	rbf and the Materns: v q(t) e^-t, t = sqrt(c r^2), at r^2 = s, and the derivative in s. */
-GP__INLINE odvgp_real gp__rows_radial(uint32_t kind, odvgp_real v, odvgp_real s, odvgp_real *slope)
+/*	rbf and the Materns at r^2 = s: v q(t) e^-t, t = rate s (rbf) or sqrt(rate s); this is the rate
+	where the geometry is r^2 / by. */
+GP__INLINE odvgp_real gp__rows_rate(uint32_t kind, odvgp_real by)
 {
-	if (kind == GP__RBF || kind == GP__PERIODIC) {
-		odvgp_real e = v * gp__rows_power(GP__R(-0.5) * GP__LOG2_E * s);
-		*slope = GP__R(-0.5) * e;
-		return e;
+	return kind == GP__MATERN12 ? by
+		 : kind == GP__MATERN32 ? 3 * by
+		 : kind == GP__MATERN52 ? 5 * by
+								: GP__R(0.5) * by;
+}
+
+/*	The value, and its derivative in s to slope, unless NULL. */
+GP__INLINE odvgp_real gp__rows_radial(
+		uint32_t kind, odvgp_real v, odvgp_real rate, odvgp_real s, odvgp_real *slope)
+{
+	const int matern = kind != GP__RBF && kind != GP__PERIODIC;
+	odvgp_real t = rate * s, e, q = 1, d = rate;
+	if (matern) t = gp__rows_sqrt(t);
+	e = v * gp__rows_power(-GP__LOG2_E * t);
+	if (matern) {
+		d *= GP__R(0.5);
+		if (kind == GP__MATERN12) d = t > 0 ? d / t : 0;
+		else q += t;
+		if (kind == GP__MATERN52) {
+			d *= q * GP__R(0.33333333333333333333);
+			q += t * t * GP__R(0.33333333333333333333);
+		}
 	}
-	const odvgp_real c = kind == GP__MATERN12   ? 1
-						 : kind == GP__MATERN32 ? 3
-												: 5,
-					 t = gp__rows_sqrt(c * s), e = v * gp__rows_power(-GP__LOG2_E * t);
-	*slope = kind == GP__MATERN12 ? (t > 0 ? GP__R(-0.5) * e / t : 0)
-								  : -c * GP__R(0.5) * e * (c > 4 ? (1 + t) / 3 : 1);
-	return kind == GP__MATERN12 ? e : e * (1 + t + (c > 4 ? t * t / 3 : 0));
+	if (slope) *slope = -d * e;
+	return q * e;
 }
 
 /*	A base kernel's value at the geometry s, and its derivative in s. self: of a point with
@@ -12503,19 +12626,7 @@ static odvgp_real gp__rows_base(
 		*slope = GP__R(-0.5) * by * e / (1 + s);
 		return e;
 	}
-	e = gp__rows_radial(kind, v, by * s, slope);
-	*slope *= by;
-	return e;
-}
-
-GP__INLINE odvgp_real gp__rows_distance(size_t columns, const odvgp_real *x, const odvgp_real *z)
-{
-	odvgp_real s = 0;
-	for (; columns > 0; columns--) {
-		const odvgp_real d = *x++ - *z++;
-		s += d * d;
-	}
-	return s;
+	return gp__rows_radial(kind, v, gp__rows_rate(kind, by), s, slope);
 }
 
 /*	k(x,z) for prepared inputs; slope, or NULL: [groups] its derivatives in the geometries. */
@@ -12526,10 +12637,9 @@ static odvgp_real gp__rows_kernel(const gp__compact *p, const gp__compact_view *
 	const int self = x == z;
 	for (uint32_t g = 0; g < p->groups; g++) {
 		const uint32_t columns = v->group[g] >> 8;
-		geometry[g] = 0;
-		if ((v->group[g] & 255) == GP__INNER_PRODUCT)
-			for (uint32_t c = 0; c < columns; c++) geometry[g] += x[c] * z[c];
-		else geometry[g] = gp__rows_distance(columns, x, z);
+		const odvgp_real *at = z;
+		geometry[g] = (v->group[g] & 255) == GP__INNER_PRODUCT ? gp__rows_dot(columns, x, z)
+															   : gp__rows_distance(columns, x, &at);
 		x += columns;
 		z += columns;
 	}
@@ -12563,16 +12673,9 @@ static odvgp_real gp__rows_kernel(const gp__compact *p, const gp__compact_view *
 static void gp__rows_solve_transposed(size_t n, const odvgp_real *L, odvgp_real *x)
 {
 	for (size_t i = n; i-- > 0;) {
-		const odvgp_real *row = L + i * (i + 1) / 2, xi = x[i] *= row[i];
-		for (size_t j = 0; j < i; j++) x[j] -= row[j] * xi;
+		const odvgp_real *row = L + i * (i + 1) / 2;
+		gp__rows_add(i, -(x[i] *= row[i]), row, x);
 	}
-}
-
-GP__INLINE odvgp_real gp__rows_dot(size_t n, const odvgp_real *a, const odvgp_real *b)
-{
-	odvgp_real sum = 0;
-	for (; n > 0; n--) sum += *a++ * *b++;
-	return sum;
 }
 
 /*	x <- L^-1 x. */
@@ -12602,8 +12705,7 @@ static void gp__rows_product_back(
 		size_t n, odvgp_real sign, const odvgp_real **R, const odvgp_real *T, odvgp_real *to)
 {
 	const odvgp_real *row = *R;
-	for (; n > 0; n--, T++, to++)
-		for (size_t i = 0; i < n; i++) to[i] += sign * *row++ * *T;
+	for (; n > 0; row += n--) gp__rows_add(n, sign * *T++, row, to++);
 	*R = row;
 }
 
@@ -12627,39 +12729,38 @@ static void gp__row_inputs(gp__row *r, const odvgp_real *x)
 	}
 }
 
-/*	Whether the kernel is a single one of distances, for loops without arrays. */
-static int gp__row_is_single(const gp__row *r)
-{
-	const uint32_t kind = r->v.node[0] & 255;
-	return r->p->nodes == 1 && (kind <= GP__MATERN52 || kind == GP__PERIODIC);
-}
-
-/*	Adds a [n,P]'s products with k(Z,x) to the means; k(Z,x) to `to`, unless NULL. */
+/*	Adds a [n,P]'s products with k(Z,x) to the means; k(Z,x) to `to`, unless NULL. For gradients,
+	derivatives in the geometries to r->slope. */
 static void gp__row_sums(
 		gp__row *r, size_t n, const odvgp_real *Z, const odvgp_real *a, odvgp_real *to)
 {
-	const uint32_t columns = r->p->columns, kind = r->v.node[0] & 255;
-	const int one = r->P == 1, single = gp__row_is_single(r);
-	const odvgp_real v = r->v.par[0], by = r->v.par[1], *u = r->u;
-	odvgp_real *mean = r->mean + r->first, sum = 0, ignored;
-	for (const odvgp_real *end = Z + n * columns; Z < end; Z += columns) {
-		const odvgp_real k =
-				single ? gp__rows_radial(kind, v, by * gp__rows_distance(columns, u, Z), &ignored)
-					   : gp__rows_kernel(r->p, &r->v, u, Z, NULL);
+	const size_t columns = r->p->columns, P = r->P;
+	const uint32_t kind = r->v.node[0] & 255;
+	const int single = r->single;
+	const odvgp_real v = r->v.par[0], rate = gp__rows_rate(kind, r->v.par[1]), *u = r->u;
+	odvgp_real *mean = r->mean + r->first, *slope = r->slope, sum = 0;
+	for (; n > 0; n--) {
+		odvgp_real k;
+		if (single) k = gp__rows_radial(kind, v, rate, gp__rows_distance(columns, u, &Z), slope);
+		else {
+			k = gp__rows_kernel(r->p, &r->v, u, Z, slope);
+			Z += columns;
+		}
+		if (slope) slope += r->p->groups;
 		if (to) *to++ = k;
 		if (!a) continue;
-		if (one) sum += k * *a++;
+		if (P == 1) sum += k * *a++;
 		else
-			for (size_t q = 0; q < r->P; q++) mean[q] += k * *a++;
+			for (size_t q = 0; q < P; q++) mean[q] += k * *a++;
 	}
-	if (one) *mean += sum;
+	if (P == 1) *mean += sum;
 }
 
 /*	Process q's T, stored if r->T has room, and |T|^2. */
 static odvgp_real gp__row_factor(gp__row *r, size_t q, const odvgp_real **R)
 {
 	const size_t M = r->p->M, Mr = r->p->M_factor;
-	odvgp_real *T = r->T == r->slope ? NULL : r->T, square;
+	odvgp_real *T = r->p->factor == GP__FACTOR_OF_S && !r->slope ? NULL : r->T, square;
 	if (r->p->factor == GP__DIAGONAL_OF_INVERSE && GP__MEMBERS_INVERSE)
 		for (size_t j = 0; j < M; j++) T[j] = *(*R)++ * r->A[j];
 	else {
@@ -12693,48 +12794,36 @@ static void gp__row_weights(gp__row *r, size_t q, const odvgp_real *R, int kept)
 	if (dense) gp__rows_solve_transposed(M, L, c);
 }
 
-/*	to <- to + w (u - z), or w z. */
-GP__INLINE void gp__rows_add(size_t n, odvgp_real w, int product, const odvgp_real *u,
-		const odvgp_real *z, odvgp_real *to)
+/*	Adds sum_j w_j dk(z_j,x)/du of n points to `to` [columns], without the 2 of d(u - z)^2. slope
+	[n,groups]; w_j are step apart. */
+static void gp__row_slopes(const gp__row *r, size_t n, const odvgp_real *z, const odvgp_real *slope,
+		const odvgp_real *w, size_t step, odvgp_real *to)
 {
-	for (; n > 0; n--, u++, z++) *to++ += w * (product ? *z : *u - *z);
-}
-
-/*	Adds dk(z,x)/du of n points, times their coefficients: a [n,P] for the means, and c [P,M+1], from
-	its first column on, for the variances; either may be NULL. */
-static void gp__row_slopes(
-		gp__row *r, size_t n, const odvgp_real *z, const odvgp_real *a, const odvgp_real *c)
-{
-	const gp__compact_view *v = &r->v;
-	const size_t columns = r->p->columns, P = r->P;
-	const int single = gp__row_is_single(r);
-	for (; n > 0; n--, z += columns) {
-		if (single) {
-			gp__rows_radial(v->node[0] & 255, v->par[0],
-					v->par[1] * gp__rows_distance(columns, r->u, z), r->slope);
-			*r->slope *= v->par[1];
-		} else gp__rows_kernel(r->p, v, r->u, z, r->slope);
-		for (size_t g = 0, from = 0, width; g < r->p->groups; g++, from += width) {
-			const int product = (v->group[g] & 255) == GP__INNER_PRODUCT;
-			const odvgp_real slope = (odvgp_real)(product ? 1 : 2) * r->slope[g];
-			width = v->group[g] >> 8;
-			for (size_t q = 0; q < P; q++) {
-				const size_t to = q * columns + from;
-				if (a)
-					gp__rows_add(
-							width, slope * a[q], product, r->u + from, z + from, r->mean_by_u + to);
-				if (c)
-					gp__rows_add(width, -2 * slope * c[q * (r->p->M + 1)], product, r->u + from,
-							z + from, r->var_by_u + to);
-			}
-		}
-		if (a) a += P;
-		if (c) c++;
+	const size_t columns = r->p->columns, groups = r->p->groups;
+	const odvgp_real *u = r->u;
+	for (size_t g = 0; g < groups; g++, slope++) {
+		const size_t width = r->v.group[g] >> 8;
+		const int product = (r->v.group[g] & 255) == GP__INNER_PRODUCT;
+		const odvgp_real *at = z, *d = slope, *by = w;
+		for (size_t j = n; j > 0; j--, at += columns, d += groups, by += step)
+			if (product) gp__rows_add(width, *by * *d, at, to);
+			else gp__rows_add_difference(width, *by * *d, u, at, to);
+		u += width;
+		z += width;
+		to += width;
 	}
 }
 
-/*	by_x [P,D] += derivatives by_u of the unit's processes. */
-static void gp__row_to_x(gp__row *r, const odvgp_real *by_u, odvgp_real *by_x)
+/*	The same for the means, of points that were the last ones in gp__row_sums; a [n,P]. */
+static void gp__row_mean_slopes(gp__row *r, size_t n, const odvgp_real *Z, const odvgp_real *a)
+{
+	for (size_t q = 0; q < r->P; q++)
+		gp__row_slopes(r, n, Z, r->slope, a + q, r->P, r->mean_by_u + q * r->p->columns);
+}
+
+/*	by_x [P,D] += scale times the derivatives by_u of the unit's processes. */
+static void gp__row_to_x(
+		const gp__row *r, odvgp_real scale, const odvgp_real *by_u, odvgp_real *by_x)
 {
 	const gp__compact_view *v = &r->v;
 	const size_t D = r->p->D, columns = r->p->columns;
@@ -12743,14 +12832,14 @@ static void gp__row_to_x(gp__row *r, const odvgp_real *by_u, odvgp_real *by_x)
 		for (size_t g = 0, c = 0, end = 0; g < r->p->groups; g++)
 			for (end += v->group[g] >> 8; c < end; c++) {
 				odvgp_real d = by_u[c] * v->factor[c];
-				uint32_t x = v->source[c];
-				if ((v->group[g] & 255) == GP__CIRCLE && GP__KERNEL_HAS(GP__PERIODIC)) {
+				const uint32_t geometry = v->group[g] & 255, x = v->source[c];
+				if (geometry == GP__CIRCLE && GP__KERNEL_HAS(GP__PERIODIC)) {
 					/* (cos, sin) moves along (-sin, cos) */
 					d = by_u[c + 1] * r->u[c] - by_u[c] * r->u[c + 1];
 					d *= GP__R(6.28318530717958647692) * v->factor[c];
 					c++;
 				}
-				by_x[x] += d;
+				by_x[x] += (geometry == GP__INNER_PRODUCT ? scale : 2 * scale) * d;
 			}
 }
 
@@ -12763,8 +12852,14 @@ static void gp__row_mean(gp__row *r, const odvgp_real *x, int features)
 	const odvgp_real *alpha = p->flags & GP__ROWS_NO_ALPHA ? NULL : v->alpha, *A = v->A;
 	gp__row_inputs(r, x);
 	for (size_t q = 0; q < r->P; q++) mean[q] = 0;
+	for (odvgp_real *to = r->mean_by_u; to < r->mean_by_x; to++) *to = 0;
+	for (size_t j = 0, n = p->M_gamma; j < p->M_gamma; j += n) {
+		const odvgp_real *Z = v->gamma + j * p->columns, *a = v->a + j * r->P;
+		if (r->slope) n = GP__MIN(p->M, p->M_gamma - j);
+		gp__row_sums(r, n, Z, a, NULL);
+		if (r->mean_slopes) r->mean_slopes(r, n, Z, a);
+	}
 	if (features || alpha) gp__row_sums(r, p->M, v->beta, alpha, features ? r->A : NULL);
-	gp__row_sums(r, p->M_gamma, v->gamma, v->a, NULL);
 	for (size_t q = 0; q < r->P; q++) mean[q] = gp__rows_choose(r->bad, 0, mean[q]) + v->b[q];
 	for (size_t d = 0; d < p->D && p->flags & GP__ROWS_LINEAR; d++)
 		for (size_t q = 0; q < r->P; q++)
@@ -12776,8 +12871,12 @@ static void gp__row_var(gp__row *r)
 {
 	const gp__compact *p = r->p;
 	const int dense = p->factor == GP__FACTOR_OF_S;
-	const odvgp_real prior = gp__rows_kernel(p, &r->v, r->u, r->u, NULL), *R = r->v.R;
-	odvgp_real left = prior;
+	const odvgp_real *R = r->v.R;
+	odvgp_real prior = *r->v.par, left;
+	if (!r->single)
+		prior = gp__rows_kernel(
+				p, &r->v, r->u, r->u, r->slope ? r->slope + p->M * p->groups : NULL);
+	left = prior;
 	if (dense) {
 		gp__rows_solve(p->M, r->v.L, r->A);
 		left -= gp__rows_dot(p->M, r->A, r->A);
@@ -12798,14 +12897,17 @@ static void gp__row_gradients(gp__row *r)
 	const gp__compact *p = r->p;
 	const gp__compact_view *v = &r->v;
 	const size_t C = p->columns, P = r->P, M = p->M;
-	for (size_t k = 0; k < P * C; k++) r->mean_by_u[k] = r->var_by_u[k] = 0;
 	for (size_t k = r->first * p->D; k < (r->first + P) * p->D; k++)
 		r->mean_by_x[k] = r->var_by_x[k] = 0;
-	gp__row_slopes(r, M, v->beta, p->flags & GP__ROWS_NO_ALPHA ? NULL : v->alpha, r->c);
-	gp__row_slopes(r, 1, r->u, NULL, r->c + M);
-	gp__row_slopes(r, p->M_gamma, v->gamma, v->a, NULL);
-	gp__row_to_x(r, r->mean_by_u, r->mean_by_x);
-	gp__row_to_x(r, r->var_by_u, r->var_by_x);
+	if (!(p->flags & GP__ROWS_NO_ALPHA)) gp__row_mean_slopes(r, M, v->beta, v->alpha);
+	for (size_t q = 0; q < P; q++) {
+		const odvgp_real *c = r->c + q * (M + 1);
+		odvgp_real *to = r->var_by_u + q * C;
+		gp__row_slopes(r, M, v->beta, r->slope, c, 1, to);
+		if (!r->single) gp__row_slopes(r, 1, r->u, r->slope + M * p->groups, c + M, 1, to);
+	}
+	gp__row_to_x(r, 1, r->mean_by_u, r->mean_by_x);
+	gp__row_to_x(r, -2, r->var_by_u, r->var_by_x);
 	for (size_t k = 0; k < p->D * P && p->flags & GP__ROWS_LINEAR; k++)
 		r->mean_by_x[(r->first + k % P) * p->D + k / P] += v->A[k];
 }
@@ -12962,8 +13064,11 @@ static odvgp_real gp__rows_mix(
 static void gp__row_run(gp__row *r, const odvgp_real *x, int variance)
 {
 	const gp__compact *p = r->p;
+	uint32_t kind;
 	r->bad = !gp__finite(x, (ptrdiff_t)p->D);
 	gp__rows_view_of(p, &r->v);
+	kind = r->v.node[0] & 255;
+	r->single = p->nodes == 1 && (kind <= GP__MATERN52 || kind == GP__PERIODIC);
 	for (r->first = 0; r->first < p->P; r->first += r->P) {
 		gp__rows_next_unit(p, &r->v);
 		gp__row_mean(r, x, variance);
@@ -13035,6 +13140,7 @@ static void gp__row_begin(gp__row *r, void *scratch, int noise)
 {
 	r->u = (odvgp_real *)scratch;
 	r->noise = noise;
+	r->mean_slopes = NULL;
 	r->weights = NULL;
 	r->gradients = NULL;
 	r->put = NULL;
@@ -13068,6 +13174,7 @@ ODVGP_API odvgp_status odvgp_predict_gradient(const odvgp_server *s, const odvgp
 	if (gradient->hessian || gradient->cov)
 		return gp__rows_fail(info, ODVGP_E_UNSUPPORTED, gradient->hessian ? "hessian" : "cov", -1);
 	gp__row_begin(&r, scratch, 0);
+	r.mean_slopes = gp__row_mean_slopes;
 	r.weights = gp__row_weights;
 	r.gradients = gp__row_gradients;
 	r.put = gp__row_put;
