@@ -12413,7 +12413,7 @@ GP__INLINE odvgp_real gp__rows_distance(size_t n, const odvgp_real *x, const odv
 	const odvgp_real *at = *z;
 	odvgp_real s = 0;
 #ifdef GP__ROWS_VFP
-	for (; n > 1; n -= 2) {
+	for (size_t k = n / 2; k > 0; k--) {
 		GP__ROWS_LOAD2(x, x, "s0", "s1");
 		GP__ROWS_LOAD2(z, at, "s2", "s3");
 		x0 -= z0;
@@ -12421,6 +12421,7 @@ GP__INLINE odvgp_real gp__rows_distance(size_t n, const odvgp_real *x, const odv
 		s += x0 * x0;
 		s += x1 * x1;
 	}
+	n &= 1;
 #endif
 	for (; n > 0; n--) {
 		const odvgp_real d = *x++ - *at++;
@@ -12434,7 +12435,7 @@ GP__INLINE odvgp_real gp__rows_dot(size_t n, const odvgp_real *a, const odvgp_re
 {
 	odvgp_real sum = 0;
 #ifdef GP__ROWS_VFP
-	for (; n > 3; n -= 4) {
+	for (size_t k = n / 4; k > 0; k--) {
 		GP__ROWS_LOAD4(a, a, "s0", "s1", "s2", "s3");
 		GP__ROWS_LOAD4(b, b, "s4", "s5", "s6", "s7");
 		sum += a0 * b0;
@@ -12442,6 +12443,7 @@ GP__INLINE odvgp_real gp__rows_dot(size_t n, const odvgp_real *a, const odvgp_re
 		sum += a2 * b2;
 		sum += a3 * b3;
 	}
+	n &= 3;
 #endif
 	for (; n > 0; n--) sum += *a++ * *b++;
 	return sum;
@@ -12451,7 +12453,8 @@ GP__INLINE odvgp_real gp__rows_dot(size_t n, const odvgp_real *a, const odvgp_re
 GP__INLINE void gp__rows_add(size_t n, odvgp_real w, const odvgp_real *x, odvgp_real *to)
 {
 #ifdef GP__ROWS_VFP
-	for (const odvgp_real *from = to; n > 3; n -= 4) {
+	const odvgp_real *from = to;
+	for (size_t k = n / 4; k > 0; k--) {
 		GP__ROWS_LOAD4(x, x, "s0", "s1", "s2", "s3");
 		GP__ROWS_LOAD4(t, from, "s4", "s5", "s6", "s7");
 		t0 += w * x0;
@@ -12460,6 +12463,7 @@ GP__INLINE void gp__rows_add(size_t n, odvgp_real w, const odvgp_real *x, odvgp_
 		t3 += w * x3;
 		GP__ROWS_STORE4(t, to);
 	}
+	n &= 3;
 #endif
 	for (; n > 0; n--) *to++ += w * *x++;
 }
@@ -12469,7 +12473,8 @@ GP__INLINE void gp__rows_add_difference(
 		size_t n, odvgp_real w, const odvgp_real *u, const odvgp_real *z, odvgp_real *to)
 {
 #ifdef GP__ROWS_VFP
-	for (const odvgp_real *from = to; n > 1; n -= 2) {
+	const odvgp_real *from = to;
+	for (size_t k = n / 2; k > 0; k--) {
 		GP__ROWS_LOAD2(u, u, "s0", "s1");
 		GP__ROWS_LOAD2(z, z, "s2", "s3");
 		GP__ROWS_LOAD2(t, from, "s4", "s5");
@@ -12477,6 +12482,7 @@ GP__INLINE void gp__rows_add_difference(
 		t1 += w * (u1 - z1);
 		GP__ROWS_STORE2(t, to);
 	}
+	n &= 1;
 #endif
 	for (; n > 0; n--) *to++ += w * (*u++ - *z++);
 }
@@ -12584,20 +12590,20 @@ GP__INLINE odvgp_real gp__rows_radial(
 		uint32_t kind, odvgp_real v, odvgp_real rate, odvgp_real s, odvgp_real *slope)
 {
 	const int matern = kind != GP__RBF && kind != GP__PERIODIC;
-	odvgp_real t = rate * s, e, q = 1, d = rate;
+	odvgp_real t = rate * s, e;
 	if (matern) t = gp__rows_sqrt(t);
 	e = v * gp__rows_power(-GP__LOG2_E * t);
+	if (slope) *slope = -rate * e;
 	if (matern) {
-		d *= GP__R(0.5);
-		if (kind == GP__MATERN12) d = t > 0 ? d / t : 0;
-		else q += t;
-		if (kind == GP__MATERN52) {
-			d *= q * GP__R(0.33333333333333333333);
-			q += t * t * GP__R(0.33333333333333333333);
+		const odvgp_real q = kind == GP__MATERN12 ? 1 : 1 + t, third = GP__R(0.33333333333333333333);
+		if (slope) {
+			*slope *= GP__R(0.5);
+			if (kind == GP__MATERN12) *slope = t > 0 ? *slope / t : 0;
+			if (kind == GP__MATERN52) *slope *= q * third;
 		}
+		e *= kind == GP__MATERN52 ? q + t * t * third : q;
 	}
-	if (slope) *slope = -d * e;
-	return q * e;
+	return e;
 }
 
 /*	A base kernel's value at the geometry s, and its derivative in s. self: of a point with
@@ -12638,8 +12644,10 @@ static odvgp_real gp__rows_kernel(const gp__compact *p, const gp__compact_view *
 	for (uint32_t g = 0; g < p->groups; g++) {
 		const uint32_t columns = v->group[g] >> 8;
 		const odvgp_real *at = z;
-		geometry[g] = (v->group[g] & 255) == GP__INNER_PRODUCT ? gp__rows_dot(columns, x, z)
-															   : gp__rows_distance(columns, x, &at);
+		geometry[g] = 0;
+		if ((v->group[g] & 255) == GP__INNER_PRODUCT)
+			for (uint32_t c = 0; c < columns; c++) geometry[g] += x[c] * z[c];
+		else geometry[g] = gp__rows_distance(columns, x, &at);
 		x += columns;
 		z += columns;
 	}
@@ -12678,10 +12686,16 @@ static void gp__rows_solve_transposed(size_t n, const odvgp_real *L, odvgp_real 
 	}
 }
 
-/*	x <- L^-1 x. */
-static void gp__rows_solve(size_t n, const odvgp_real *L, odvgp_real *x)
+/*	x <- L^-1 x, and its square. */
+static odvgp_real gp__rows_solve(size_t n, const odvgp_real *L, odvgp_real *x)
 {
-	for (size_t i = 0; i < n; L += ++i) x[i] = (x[i] - gp__rows_dot(i, L, x)) * L[i];
+	odvgp_real square = 0;
+	for (size_t i = 0; i < n; L += ++i) {
+		const odvgp_real xi = (x[i] - gp__rows_dot(i, L, x)) * L[i];
+		x[i] = xi;
+		square += xi * xi;
+	}
+	return square;
 }
 
 /*	|T|^2 for T = R^T A, R^T packed by rows from *R on, which moves behind it. T, or NULL: stored;
@@ -12729,31 +12743,29 @@ static void gp__row_inputs(gp__row *r, const odvgp_real *x)
 	}
 }
 
-/*	Adds a [n,P]'s products with k(Z,x) to the means; k(Z,x) to `to`, unless NULL. For gradients,
-	derivatives in the geometries to r->slope. */
+/*	Adds a [n,P]'s products with k(Z,x), n > 0, to the means; k(Z,x) to `to`, unless NULL. For
+	gradients, derivatives in the geometries to r->slope. */
 static void gp__row_sums(
 		gp__row *r, size_t n, const odvgp_real *Z, const odvgp_real *a, odvgp_real *to)
 {
 	const size_t columns = r->p->columns, P = r->P;
-	const uint32_t kind = r->v.node[0] & 255;
-	const int single = r->single;
+	const uint32_t kind = r->single ? r->v.node[0] & 255 : GP__BASE_KERNEL_TYPES;
+	const int one = a && P == 1;
 	const odvgp_real v = r->v.par[0], rate = gp__rows_rate(kind, r->v.par[1]), *u = r->u;
 	odvgp_real *mean = r->mean + r->first, *slope = r->slope, sum = 0;
-	for (; n > 0; n--) {
+	do {
 		odvgp_real k;
-		if (single) k = gp__rows_radial(kind, v, rate, gp__rows_distance(columns, u, &Z), slope);
-		else {
+		if (kind == GP__BASE_KERNEL_TYPES) {
 			k = gp__rows_kernel(r->p, &r->v, u, Z, slope);
 			Z += columns;
-		}
+		} else k = gp__rows_radial(kind, v, rate, gp__rows_distance(columns, u, &Z), slope);
 		if (slope) slope += r->p->groups;
 		if (to) *to++ = k;
-		if (!a) continue;
-		if (P == 1) sum += k * *a++;
-		else
+		if (one) sum += k * *a++;
+		else if (a)
 			for (size_t q = 0; q < P; q++) mean[q] += k * *a++;
-	}
-	if (P == 1) *mean += sum;
+	} while (--n > 0);
+	if (one) *mean += sum;
 }
 
 /*	Process q's T, stored if r->T has room, and |T|^2. */
@@ -12768,8 +12780,7 @@ static odvgp_real gp__row_factor(gp__row *r, size_t q, const odvgp_real **R)
 		if (M != Mr) square += gp__rows_product(M - Mr, R, r->A + Mr, T ? T + Mr : NULL);
 		if (r->p->factor == GP__FACTOR_OF_S) return square;
 	}
-	if (GP__MEMBERS_INVERSE) gp__rows_solve(M, r->v.L + q * (M * (M + 1) / 2), T);
-	return gp__rows_dot(M, T, T);
+	return GP__MEMBERS_INVERSE ? gp__rows_solve(M, r->v.L + q * (M * (M + 1) / 2), T) : 0;
 }
 
 /*	c of process q, whose R this is, and behind it -1 for dk(x,x), where both points move; kept 0:
@@ -12878,8 +12889,7 @@ static void gp__row_var(gp__row *r)
 				p, &r->v, r->u, r->u, r->slope ? r->slope + p->M * p->groups : NULL);
 	left = prior;
 	if (dense) {
-		gp__rows_solve(p->M, r->v.L, r->A);
-		left -= gp__rows_dot(p->M, r->A, r->A);
+		left -= gp__rows_solve(p->M, r->v.L, r->A);
 		left = gp__rows_choose(left < 0, 0, left);
 	}
 	for (size_t q = 0; q < r->P; q++) {
