@@ -12330,6 +12330,9 @@ static uint32_t gp__rows_sum(const gp__compact *p)
 	return sum;
 }
 
+/*	Room for k(Z,x): all points of beta, and as many of gamma at a time. */
+#define GP__ROWS_ROOM(p)	((size_t)(p)->M + 16)
+
 /*	A unit's prediction in the caller's scratch; gp__row_init returns its reals. */
 typedef struct gp__row {
 	const gp__compact *p;
@@ -12337,9 +12340,9 @@ typedef struct gp__row {
 	size_t first, P;                /* the unit's processes */
 	int bad;                        /* X is not finite here: the prior's moments stand */
 	int single;                     /* the kernel is one of distances, for loops without arrays */
-	odvgp_real *u, *A, *mean, *var; /* [columns], [M], [P] of all units */
+	odvgp_real *u, *A, *mean, *var; /* [columns], [room], [P] of all units */
 	odvgp_real *T;                  /* [M] for gradients or an inverse */
-	/* for gradients: slope [M+1,groups], NULL in predictions, c [P,M+1], derivatives in u [P,columns]
+	/* for gradients: slope [room+1,groups], NULL in predictions, c [P,M+1], derivatives in u [P,columns]
 	   and, of all units, in X [P,D]; then what points, a process, a unit and a row do with them, or
 	   NULL, so that predictions do not link it */
 	odvgp_real *slope, *c, *mean_by_u, *var_by_u, *mean_by_x, *var_by_x;
@@ -12360,11 +12363,11 @@ static size_t gp__row_init(const gp__compact *p, gp__row *r, int gradients, odvg
 	r->field = (odvgp_real *)at; \
 	at += (reals) * sizeof(odvgp_real);
 	GP__PLACE(u, p->columns)
-	GP__PLACE(A, p->M)
+	GP__PLACE(A, GP__ROWS_ROOM(p))
 	GP__PLACE(mean, P)
 	GP__PLACE(var, P)
 	GP__PLACE(T, gradients || p->factor != GP__FACTOR_OF_S ? p->M : 0)
-	GP__PLACE(slope, gradients ? (p->M + 1) * p->groups : 0)
+	GP__PLACE(slope, gradients ? (GP__ROWS_ROOM(p) + 1) * p->groups : 0)
 	GP__PLACE(c, gradients ? (p->M + 1) * r->P : 0)
 	GP__PLACE(mean_by_u, gradients ? r->P * p->columns : 0)
 	GP__PLACE(var_by_u, gradients ? r->P * p->columns : 0)
@@ -12410,10 +12413,10 @@ static size_t gp__row_init(const gp__compact *p, gp__row *r, int gradients, odvg
 /*	sum_i (x_i - z_i)^2; z moves behind the point. */
 GP__INLINE odvgp_real gp__rows_distance(size_t n, const odvgp_real *x, const odvgp_real **z)
 {
-	const odvgp_real *at = *z;
+	const odvgp_real *at = *z, *end = x + n;
 	odvgp_real s = 0;
 #ifdef GP__ROWS_VFP
-	for (size_t k = n / 2; k > 0; k--) {
+	for (const odvgp_real *pairs = x + (n & ~(size_t)1); x != pairs;) {
 		GP__ROWS_LOAD2(x, x, "s0", "s1");
 		GP__ROWS_LOAD2(z, at, "s2", "s3");
 		x0 -= z0;
@@ -12421,9 +12424,8 @@ GP__INLINE odvgp_real gp__rows_distance(size_t n, const odvgp_real *x, const odv
 		s += x0 * x0;
 		s += x1 * x1;
 	}
-	n &= 1;
 #endif
-	for (; n > 0; n--) {
+	while (x != end) {
 		const odvgp_real d = *x++ - *at++;
 		s += d * d;
 	}
@@ -12575,35 +12577,33 @@ static void gp__rows_turn(odvgp_real t, odvgp_real *cosine, odvgp_real *sine)
 
 /* --- kernels --- */
 
-/*	rbf and the Materns at r^2 = s: v q(t) e^-t, t = rate s (rbf) or sqrt(rate s); this is the rate
-	where the geometry is r^2 / by. */
-GP__INLINE odvgp_real gp__rows_rate(uint32_t kind, odvgp_real by)
+/*	Functions of distances: rbf (also of circles) or a Matern. */
+GP__INLINE uint32_t gp__rows_form(uint32_t kind) { return kind == GP__PERIODIC ? GP__RBF : kind; }
+
+/*	v q(t) e^-t at r^2 = s / by; t = rate s (rbf) or sqrt(rate s), for this rate. */
+GP__INLINE odvgp_real gp__rows_rate(uint32_t form, odvgp_real by)
 {
-	return kind == GP__MATERN12 ? by
-		 : kind == GP__MATERN32 ? 3 * by
-		 : kind == GP__MATERN52 ? 5 * by
-								: GP__R(0.5) * by;
+	return by * (form == GP__RBF		? GP__R(0.5)
+				 : form == GP__MATERN12 ? 1
+				 : form == GP__MATERN32 ? 3
+										: 5);
 }
 
 /*	The value, and its derivative in s to slope, unless NULL. */
 GP__INLINE odvgp_real gp__rows_radial(
-		uint32_t kind, odvgp_real v, odvgp_real rate, odvgp_real s, odvgp_real *slope)
+		uint32_t form, odvgp_real v, odvgp_real rate, odvgp_real s, odvgp_real *slope)
 {
-	const int matern = kind != GP__RBF && kind != GP__PERIODIC;
-	odvgp_real t = rate * s, e;
-	if (matern) t = gp__rows_sqrt(t);
+	const odvgp_real third = GP__R(0.33333333333333333333);
+	odvgp_real t = rate * s, q = 1, e;
+	if (form != GP__RBF) t = gp__rows_sqrt(t);
 	e = v * gp__rows_power(-GP__LOG2_E * t);
 	if (slope) *slope = -rate * e;
-	if (matern) {
-		const odvgp_real q = kind == GP__MATERN12 ? 1 : 1 + t, third = GP__R(0.33333333333333333333);
-		if (slope) {
-			*slope *= GP__R(0.5);
-			if (kind == GP__MATERN12) *slope = t > 0 ? *slope / t : 0;
-			if (kind == GP__MATERN52) *slope *= q * third;
-		}
-		e *= kind == GP__MATERN52 ? q + t * t * third : q;
-	}
-	return e;
+	if (form == GP__RBF) return e;
+	if (form != GP__MATERN12) q += t;
+	if (slope) *slope *= GP__R(0.5) * (form == GP__MATERN12	  ? (t > 0 ? 1 / t : 0)
+									   : form == GP__MATERN52 ? q * third
+															  : 1);
+	return e * (form == GP__MATERN52 ? q + t * t * third : q);
 }
 
 /*	A base kernel's value at the geometry s, and its derivative in s. self: of a point with
@@ -12632,7 +12632,8 @@ static odvgp_real gp__rows_base(
 		*slope = GP__R(-0.5) * by * e / (1 + s);
 		return e;
 	}
-	return gp__rows_radial(kind, v, gp__rows_rate(kind, by), s, slope);
+	const uint32_t form = gp__rows_form(kind);
+	return gp__rows_radial(form, v, gp__rows_rate(form, by), s, slope);
 }
 
 /*	k(x,z) for prepared inputs; slope, or NULL: [groups] its derivatives in the geometries. */
@@ -12743,29 +12744,35 @@ static void gp__row_inputs(gp__row *r, const odvgp_real *x)
 	}
 }
 
-/*	Adds a [n,P]'s products with k(Z,x), n > 0, to the means; k(Z,x) to `to`, unless NULL. For
-	gradients, derivatives in the geometries to r->slope. */
-static void gp__row_sums(
-		gp__row *r, size_t n, const odvgp_real *Z, const odvgp_real *a, odvgp_real *to)
+/*	k(Z,x) of n > 0 points to r->A; for gradients, derivatives in the geometries to r->slope. */
+static void gp__row_kernels(gp__row *r, size_t n, const odvgp_real *Z)
 {
-	const size_t columns = r->p->columns, P = r->P;
-	const uint32_t kind = r->single ? r->v.node[0] & 255 : GP__BASE_KERNEL_TYPES;
-	const int one = a && P == 1;
-	const odvgp_real v = r->v.par[0], rate = gp__rows_rate(kind, r->v.par[1]), *u = r->u;
-	odvgp_real *mean = r->mean + r->first, *slope = r->slope, sum = 0;
-	do {
-		odvgp_real k;
-		if (kind == GP__BASE_KERNEL_TYPES) {
-			k = gp__rows_kernel(r->p, &r->v, u, Z, slope);
-			Z += columns;
-		} else k = gp__rows_radial(kind, v, rate, gp__rows_distance(columns, u, &Z), slope);
+	const size_t columns = r->p->columns;
+	odvgp_real *k = r->A, *slope = r->slope;
+	if (r->single) {
+		const uint32_t form = gp__rows_form(r->v.node[0] & 255);
+		const odvgp_real v = r->v.par[0], rate = gp__rows_rate(form, r->v.par[1]), *u = r->u;
+		do {
+			*k++ = gp__rows_radial(form, v, rate, gp__rows_distance(columns, u, &Z), slope);
+			if (slope) slope++;
+		} while (--n > 0);
+		return;
+	}
+	for (; n > 0; n--, Z += columns) {
+		*k++ = gp__rows_kernel(r->p, &r->v, r->u, Z, slope);
 		if (slope) slope += r->p->groups;
-		if (to) *to++ = k;
-		if (one) sum += k * *a++;
-		else if (a)
-			for (size_t q = 0; q < P; q++) mean[q] += k * *a++;
-	} while (--n > 0);
-	if (one) *mean += sum;
+	}
+}
+
+/*	Adds a [n,P]'s products with r->A to the means. */
+static void gp__row_sums(gp__row *r, size_t n, const odvgp_real *a)
+{
+	const size_t P = r->P;
+	odvgp_real *mean = r->mean + r->first;
+	if (P == 1) *mean += gp__rows_dot(n, r->A, a);
+	else
+		for (const odvgp_real *k = r->A; n > 0; n--, k++)
+			for (size_t q = 0; q < P; q++) mean[q] += *k * *a++;
 }
 
 /*	Process q's T, stored if r->T has room, and |T|^2. */
@@ -12864,13 +12871,15 @@ static void gp__row_mean(gp__row *r, const odvgp_real *x, int features)
 	gp__row_inputs(r, x);
 	for (size_t q = 0; q < r->P; q++) mean[q] = 0;
 	for (odvgp_real *to = r->mean_by_u; to < r->mean_by_x; to++) *to = 0;
-	for (size_t j = 0, n = p->M_gamma; j < p->M_gamma; j += n) {
+	for (size_t j = 0, n; j < p->M_gamma; j += n) {
 		const odvgp_real *Z = v->gamma + j * p->columns, *a = v->a + j * r->P;
-		if (r->slope) n = GP__MIN(p->M, p->M_gamma - j);
-		gp__row_sums(r, n, Z, a, NULL);
+		n = GP__MIN(GP__ROWS_ROOM(p), p->M_gamma - j);
+		gp__row_kernels(r, n, Z);
+		gp__row_sums(r, n, a);
 		if (r->mean_slopes) r->mean_slopes(r, n, Z, a);
 	}
-	if (features || alpha) gp__row_sums(r, p->M, v->beta, alpha, features ? r->A : NULL);
+	if (features || alpha) gp__row_kernels(r, p->M, v->beta);
+	if (alpha) gp__row_sums(r, p->M, alpha);
 	for (size_t q = 0; q < r->P; q++) mean[q] = gp__rows_choose(r->bad, 0, mean[q]) + v->b[q];
 	for (size_t d = 0; d < p->D && p->flags & GP__ROWS_LINEAR; d++)
 		for (size_t q = 0; q < r->P; q++)
