@@ -2109,6 +2109,7 @@ static const double gp__sqrt_half = 0.70710678118654752440;
 
 /* --- arrays: finite, zero, copy --- */
 
+#ifndef ODVGP_PREDICT_ONLY
 /*	x - x is 0 if x is finite, else NaN. Four sums, because one would wait for each addition. */
 static int gp__finite(const odvgp_real *x, ptrdiff_t n)
 {
@@ -2124,7 +2125,6 @@ static int gp__finite(const odvgp_real *x, ptrdiff_t n)
 	return a + b + c + d == 0;
 }
 
-#ifndef ODVGP_PREDICT_ONLY
 static ptrdiff_t gp__first_nonfinite(const odvgp_real *x, ptrdiff_t n)
 {
 	GP__FOR(i, n)
@@ -12400,25 +12400,20 @@ static size_t gp__row_init(const gp__compact *p, gp__row *r, int gradients, odvg
 	__asm__("vldmia %0!, {%1, %2, %3, %4}" \
 			: "+r"(p), "=t"(a##0), "=t"(a##1), "=t"(a##2), "=t"(a##3) \
 			: "m"(*(const odvgp_real(*)[4])p))
-#define GP__ROWS_STORE2(a, p) \
-	__asm__("vstmia %0!, {%2, %3}" \
-			: "+r"(p), "=m"(*(odvgp_real(*)[2])p) \
-			: "t"(a##0), "t"(a##1))
 #define GP__ROWS_STORE4(a, p) \
 	__asm__("vstmia %0!, {%2, %3, %4, %5}" \
 			: "+r"(p), "=m"(*(odvgp_real(*)[4])p) \
 			: "t"(a##0), "t"(a##1), "t"(a##2), "t"(a##3))
 #endif
 
-/*	sum_i (x_i - z_i)^2; z moves behind the point. */
-GP__INLINE odvgp_real gp__rows_distance(size_t n, const odvgp_real *x, const odvgp_real **z)
+GP__INLINE odvgp_real gp__rows_distance(size_t n, const odvgp_real *x, const odvgp_real *z)
 {
-	const odvgp_real *at = *z, *end = x + n;
+	const odvgp_real *end = x + n;
 	odvgp_real s = 0;
 #ifdef GP__ROWS_VFP
 	for (const odvgp_real *pairs = x + (n & ~(size_t)1); x != pairs;) {
 		GP__ROWS_LOAD2(x, x, "s0", "s1");
-		GP__ROWS_LOAD2(z, at, "s2", "s3");
+		GP__ROWS_LOAD2(z, z, "s2", "s3");
 		x0 -= z0;
 		x1 -= z1;
 		s += x0 * x0;
@@ -12426,10 +12421,9 @@ GP__INLINE odvgp_real gp__rows_distance(size_t n, const odvgp_real *x, const odv
 	}
 #endif
 	while (x != end) {
-		const odvgp_real d = *x++ - *at++;
+		const odvgp_real d = *x++ - *z++;
 		s += d * d;
 	}
-	*z = at;
 	return s;
 }
 
@@ -12470,26 +12464,15 @@ GP__INLINE void gp__rows_add(size_t n, odvgp_real w, const odvgp_real *x, odvgp_
 	for (; n > 0; n--) *to++ += w * *x++;
 }
 
-/*	to += w (u - z). */
-GP__INLINE void gp__rows_add_difference(
-		size_t n, odvgp_real w, const odvgp_real *u, const odvgp_real *z, odvgp_real *to)
-{
-#ifdef GP__ROWS_VFP
-	const odvgp_real *from = to;
-	for (size_t k = n / 2; k > 0; k--) {
-		GP__ROWS_LOAD2(u, u, "s0", "s1");
-		GP__ROWS_LOAD2(z, z, "s2", "s3");
-		GP__ROWS_LOAD2(t, from, "s4", "s5");
-		t0 += w * (u0 - z0);
-		t1 += w * (u1 - z1);
-		GP__ROWS_STORE2(t, to);
-	}
-	n &= 1;
-#endif
-	for (; n > 0; n--) *to++ += w * (*u++ - *z++);
-}
-
 /* --- elementary functions, without libm or branches --- */
+
+/*	x - x is 0 if x is finite, else NaN. */
+static int gp__rows_finite(const odvgp_real *x, size_t n)
+{
+	odvgp_real off = 0;
+	for (; n > 0; n--, x++) off += *x - *x;
+	return off == 0;
+}
 
 /*	condition ? x : y without a branch, so that time does not depend on the input. */
 GP__INLINE odvgp_real gp__rows_choose(int condition, odvgp_real x, odvgp_real y)
@@ -12566,9 +12549,9 @@ static void gp__rows_turn(odvgp_real t, odvgp_real *cosine, odvgp_real *sine)
 	t = t < most && t > -most ? t - (gp__stored_c(t + round) - round) : 0;
 	odvgp_real n = gp__stored_c(4 * t + round), a = (4 * t - (n - round)) * quarter, c = 1, s = 1;
 	unsigned turns = (unsigned)gp__bits_c(n) & 3;
-	for (int k = sizeof a == 4 ? 5 : 9; k > 0; k--) {
-		c = 1 - a * a * c / (odvgp_real)(2 * k * (2 * k - 1));
-		s = 1 - a * a * s / (odvgp_real)(2 * k * (2 * k + 1));
+	for (odvgp_real k = sizeof a == 4 ? 10 : 18; k > 0; k -= 2) {
+		c = 1 - a * a * c / (k * (k - 1));
+		s = 1 - a * a * s / (k * (k + 1));
 	}
 	s *= a;
 	*cosine = turns == 0 ? c : turns == 1 ? -s : turns == 2 ? -c : s;
@@ -12626,14 +12609,18 @@ static odvgp_real gp__rows_base(
 		*slope = v * (odvgp_real)(node >> 16) * power;
 		return power * t;
 	}
-	if (kind == GP__RQ && GP__KERNEL_HAS(GP__RQ)) {
-		s = GP__MIN(GP__R(GP__FAR), by * s / (2 * par[2]));
-		e = v * gp__rows_power(-GP__LOG2_E * par[2] * gp__rows_log1p(s));
-		*slope = GP__R(-0.5) * by * e / (1 + s);
-		return e;
+	uint32_t form = gp__rows_form(kind);
+	odvgp_real rate = gp__rows_rate(form, by), plus = 0;
+	if (kind == GP__RQ && GP__KERNEL_HAS(GP__RQ)) { /* an rbf of log(1 + plus) */
+		plus = by * s / (2 * par[2]);
+		plus = plus < GP__R(GP__FAR) ? plus : GP__R(GP__FAR);
+		s = par[2] * gp__rows_log1p(plus);
+		form = GP__RBF;
+		rate = 1;
 	}
-	const uint32_t form = gp__rows_form(kind);
-	return gp__rows_radial(form, v, gp__rows_rate(form, by), s, slope);
+	e = gp__rows_radial(form, v, rate, s, slope);
+	if (kind == GP__RQ && GP__KERNEL_HAS(GP__RQ)) *slope *= GP__R(0.5) * by / (1 + plus);
+	return e;
 }
 
 /*	k(x,z) for prepared inputs; slope, or NULL: [groups] its derivatives in the geometries. */
@@ -12644,11 +12631,10 @@ static odvgp_real gp__rows_kernel(const gp__compact *p, const gp__compact_view *
 	const int self = x == z;
 	for (uint32_t g = 0; g < p->groups; g++) {
 		const uint32_t columns = v->group[g] >> 8;
-		const odvgp_real *at = z;
 		geometry[g] = 0;
 		if ((v->group[g] & 255) == GP__INNER_PRODUCT)
 			for (uint32_t c = 0; c < columns; c++) geometry[g] += x[c] * z[c];
-		else geometry[g] = gp__rows_distance(columns, x, &at);
+		else geometry[g] = gp__rows_distance(columns, x, z);
 		x += columns;
 		z += columns;
 	}
@@ -12753,8 +12739,9 @@ static void gp__row_kernels(gp__row *r, size_t n, const odvgp_real *Z)
 		const uint32_t form = gp__rows_form(r->v.node[0] & 255);
 		const odvgp_real v = r->v.par[0], rate = gp__rows_rate(form, r->v.par[1]), *u = r->u;
 		do {
-			*k++ = gp__rows_radial(form, v, rate, gp__rows_distance(columns, u, &Z), slope);
+			*k++ = gp__rows_radial(form, v, rate, gp__rows_distance(columns, u, Z), slope);
 			if (slope) slope++;
+			Z += columns;
 		} while (--n > 0);
 		return;
 	}
@@ -12812,23 +12799,37 @@ static void gp__row_weights(gp__row *r, size_t q, const odvgp_real *R, int kept)
 	if (dense) gp__rows_solve_transposed(M, L, c);
 }
 
-/*	Adds sum_j w_j dk(z_j,x)/du of n points to `to` [columns], without the 2 of d(u - z)^2. slope
-	[n,groups]; w_j are step apart. */
-static void gp__row_slopes(const gp__row *r, size_t n, const odvgp_real *z, const odvgp_real *slope,
+/*	Adds sum_j w_j dk(z_j,x)/du of n > 0 points to `to` [columns], without the factor 2 of distances
+	and -1 of products. slope [n,groups]; w_j are step apart. r->A is lost. */
+static void gp__row_slopes(gp__row *r, size_t n, const odvgp_real *z, const odvgp_real *slope,
 		const odvgp_real *w, size_t step, odvgp_real *to)
 {
 	const size_t columns = r->p->columns, groups = r->p->groups;
 	const odvgp_real *u = r->u;
 	for (size_t g = 0; g < groups; g++, slope++) {
-		const size_t width = r->v.group[g] >> 8;
 		const int product = (r->v.group[g] & 255) == GP__INNER_PRODUCT;
-		const odvgp_real *at = z, *d = slope, *by = w;
-		for (size_t j = n; j > 0; j--, at += columns, d += groups, by += step)
-			if (product) gp__rows_add(width, *by * *d, at, to);
-			else gp__rows_add_difference(width, *by * *d, u, at, to);
-		u += width;
-		z += width;
-		to += width;
+		const odvgp_real *by = w, *d = slope;
+		for (size_t j = 0; j < n; j++, by += step, d += groups) r->A[j] = *by * *d;
+		/* two columns at a time; an odd one is its own neighbour */
+		for (size_t left = r->v.group[g] >> 8, two, next; left > 0; left -= two) {
+			two = left > 1 ? 2 : 1;
+			next = two - 1;
+			const odvgp_real u0 = product ? 0 : *u, u1 = product ? 0 : u[next], *z0 = z,
+							 *z1 = z + next;
+			odvgp_real s0 = *to, s1 = to[next], *wd = r->A;
+			size_t j = n;
+			do {
+				s0 += *wd * (u0 - *z0);
+				s1 += *wd++ * (u1 - *z1);
+				z0 += columns;
+				z1 += columns;
+			} while (--j > 0);
+			*to = s0;
+			to[next] = s1;
+			u += two;
+			z += two;
+			to += two;
+		}
 	}
 }
 
@@ -12857,7 +12858,7 @@ static void gp__row_to_x(
 					d *= GP__R(6.28318530717958647692) * v->factor[c];
 					c++;
 				}
-				by_x[x] += (geometry == GP__INNER_PRODUCT ? scale : 2 * scale) * d;
+				by_x[x] += (geometry == GP__INNER_PRODUCT ? -scale : 2 * scale) * d;
 			}
 }
 
@@ -12899,12 +12900,12 @@ static void gp__row_var(gp__row *r)
 	left = prior;
 	if (dense) {
 		left -= gp__rows_solve(p->M, r->v.L, r->A);
-		left = gp__rows_choose(left < 0, 0, left);
+		left = left < 0 ? 0 : left;
 	}
 	for (size_t q = 0; q < r->P; q++) {
 		const odvgp_real *own = R;
 		const odvgp_real square = gp__row_factor(r, q, &R), rest = prior - square,
-						 var = dense ? left + square : gp__rows_choose(rest < 0, 0, rest);
+						 var = dense ? left + square : rest < 0 ? 0 : rest;
 		r->var[r->first + q] = gp__rows_choose(r->bad, prior, var);
 		if (r->weights) r->weights(r, q, own, (dense ? left : var) > 0);
 	}
@@ -12934,7 +12935,7 @@ static void gp__row_gradients(gp__row *r)
 /* --- the public calls --- */
 
 /*	No sentence and no number: a double has no place here. */
-static odvgp_status gp__rows_fail(
+GP__NOINLINE odvgp_status gp__rows_fail(
 		odvgp_info *info, odvgp_status status, const char *what, ptrdiff_t row)
 {
 	if (info) {
@@ -13018,7 +13019,7 @@ static odvgp_status gp__rows_check(const gp__compact *p, size_t bytes)
 		return ODVGP_E_FORMAT;
 	gp__rows_view_of(p, &v);
 	const size_t reals = (p->bytes - gp__rows_head(p)) / sizeof(odvgp_real);
-	if (!gp__finite(v.x_mean, (ptrdiff_t)reals) || !gp__rows_positive(v.noise, p->noises) ||
+	if (!gp__rows_finite(v.x_mean, reals) || !gp__rows_positive(v.noise, p->noises) ||
 			!gp__rows_positive(v.y_scale, p->F))
 		return ODVGP_E_FORMAT;
 	for (uint32_t k = 0; k < p->units; k++) {
@@ -13084,7 +13085,7 @@ static void gp__row_run(gp__row *r, const odvgp_real *x, int variance)
 {
 	const gp__compact *p = r->p;
 	uint32_t kind;
-	r->bad = !gp__finite(x, (ptrdiff_t)p->D);
+	r->bad = !gp__rows_finite(x, p->D);
 	gp__rows_view_of(p, &r->v);
 	kind = r->v.node[0] & 255;
 	r->single = p->nodes == 1 && (kind <= GP__MATERN52 || kind == GP__PERIODIC);
