@@ -12427,21 +12427,26 @@ GP__INLINE odvgp_real gp__rows_distance(size_t n, const odvgp_real *x, const odv
 	return s;
 }
 
+/*	Loops that test at their end have an instruction less. */
 GP__INLINE odvgp_real gp__rows_dot(size_t n, const odvgp_real *a, const odvgp_real *b)
 {
 	odvgp_real sum = 0;
 #ifdef GP__ROWS_VFP
-	for (size_t k = n / 4; k > 0; k--) {
-		GP__ROWS_LOAD4(a, a, "s0", "s1", "s2", "s3");
-		GP__ROWS_LOAD4(b, b, "s4", "s5", "s6", "s7");
-		sum += a0 * b0;
-		sum += a1 * b1;
-		sum += a2 * b2;
-		sum += a3 * b3;
-	}
+	size_t fours = n / 4;
+	if (fours > 0)
+		do {
+			GP__ROWS_LOAD4(a, a, "s0", "s1", "s2", "s3");
+			GP__ROWS_LOAD4(b, b, "s4", "s5", "s6", "s7");
+			sum += a0 * b0;
+			sum += a1 * b1;
+			sum += a2 * b2;
+			sum += a3 * b3;
+		} while (--fours > 0);
 	n &= 3;
 #endif
-	for (; n > 0; n--) sum += *a++ * *b++;
+	if (n > 0)
+		do sum += *a++ * *b++;
+		while (--n > 0);
 	return sum;
 }
 
@@ -12450,18 +12455,22 @@ GP__INLINE void gp__rows_add(size_t n, odvgp_real w, const odvgp_real *x, odvgp_
 {
 #ifdef GP__ROWS_VFP
 	const odvgp_real *from = to;
-	for (size_t k = n / 4; k > 0; k--) {
-		GP__ROWS_LOAD4(x, x, "s0", "s1", "s2", "s3");
-		GP__ROWS_LOAD4(t, from, "s4", "s5", "s6", "s7");
-		t0 += w * x0;
-		t1 += w * x1;
-		t2 += w * x2;
-		t3 += w * x3;
-		GP__ROWS_STORE4(t, to);
-	}
+	size_t fours = n / 4;
+	if (fours > 0)
+		do {
+			GP__ROWS_LOAD4(x, x, "s0", "s1", "s2", "s3");
+			GP__ROWS_LOAD4(t, from, "s4", "s5", "s6", "s7");
+			t0 += w * x0;
+			t1 += w * x1;
+			t2 += w * x2;
+			t3 += w * x3;
+			GP__ROWS_STORE4(t, to);
+		} while (--fours > 0);
 	n &= 3;
 #endif
-	for (; n > 0; n--) *to++ += w * *x++;
+	if (n > 0)
+		do *to++ += w * *x++;
+		while (--n > 0);
 }
 
 /* --- elementary functions, without libm or branches --- */
@@ -12809,15 +12818,22 @@ static void gp__row_slopes(gp__row *r, size_t n, const odvgp_real *z, const odvg
 	for (size_t g = 0; g < groups; g++, slope++) {
 		const int product = (r->v.group[g] & 255) == GP__INNER_PRODUCT;
 		const odvgp_real *by = w, *d = slope;
-		for (size_t j = 0; j < n; j++, by += step, d += groups) r->A[j] = *by * *d;
+		odvgp_real *wd = r->A;
+		size_t j = n;
+		do {
+			*wd++ = *by * *d;
+			by += step;
+			d += groups;
+		} while (--j > 0);
 		/* two columns at a time; an odd one is its own neighbour */
 		for (size_t left = r->v.group[g] >> 8, two, next; left > 0; left -= two) {
 			two = left > 1 ? 2 : 1;
 			next = two - 1;
 			const odvgp_real u0 = product ? 0 : *u, u1 = product ? 0 : u[next], *z0 = z,
 							 *z1 = z + next;
-			odvgp_real s0 = *to, s1 = to[next], *wd = r->A;
-			size_t j = n;
+			odvgp_real s0 = *to, s1 = to[next];
+			wd = r->A;
+			j = n;
 			do {
 				s0 += *wd * (u0 - *z0);
 				s1 += *wd++ * (u1 - *z1);
