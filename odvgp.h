@@ -12676,9 +12676,11 @@ static odvgp_real gp__rows_kernel(const gp__compact *p, const gp__compact_view *
 /*	x <- L^-T x. */
 static void gp__rows_solve_transposed(size_t n, const odvgp_real *L, odvgp_real *x)
 {
-	for (size_t i = n; i-- > 0;) {
-		const odvgp_real *row = L + i * (i + 1) / 2;
-		gp__rows_add(i, -(x[i] *= row[i]), row, x);
+	const odvgp_real *diagonal = L + n * (n + 1) / 2 - 1;
+	for (; n-- > 0; diagonal -= n + 1) {
+		const odvgp_real xn = x[n] * *diagonal;
+		x[n] = xn;
+		gp__rows_add(n, -xn, diagonal - n, x);
 	}
 }
 
@@ -12795,7 +12797,11 @@ static void gp__row_weights(gp__row *r, size_t q, const odvgp_real *R, int kept)
 	const odvgp_real sign = dense ? GP__R(-1) : GP__R(1),
 					 *L = r->v.L + (dense ? 0 : q * (M * (M + 1) / 2));
 	odvgp_real *c = r->c + q * (M + 1);
-	for (size_t j = 0; j < M; j++) c[j] = dense && kept ? r->A[j] : 0;
+	const odvgp_real *A = r->A;
+	if (dense && kept)
+		for (size_t j = 0; j < M; j++) c[j] = A[j];
+	else
+		for (size_t j = 0; j < M; j++) c[j] = 0;
 	c[M] = kept ? GP__R(-1) : 0;
 	if (!dense && !kept) return;
 	if (!dense) gp__rows_solve_transposed(M, L, r->T);
@@ -12808,44 +12814,63 @@ static void gp__row_weights(gp__row *r, size_t q, const odvgp_real *R, int kept)
 	if (dense) gp__rows_solve_transposed(M, L, c);
 }
 
+/*	to += sum_j A_j (u - z_j) of n > 0 points in one column, A in r; u NULL: 0. */
+GP__NOINLINE void gp__row_column(
+		const gp__row *r, size_t n, const odvgp_real *u, const odvgp_real *z, odvgp_real *to)
+{
+	const size_t columns = r->p->columns;
+	const odvgp_real *A = r->A, at = u ? *u : 0;
+	odvgp_real s = *to;
+	do {
+		s += *A++ * (at - *z);
+		z += columns;
+	} while (--n > 0);
+	*to = s;
+}
+
+#ifdef GP__ROWS_VFP
+/*	The same in two columns. */
+GP__NOINLINE void gp__row_columns(
+		const gp__row *r, size_t n, const odvgp_real *u, const odvgp_real *z, odvgp_real *to)
+{
+	const size_t skip = r->p->columns - 2;
+	const odvgp_real *A = r->A, u0 = u ? *u : 0, u1 = u ? u[1] : 0;
+	odvgp_real s0 = *to, s1 = to[1];
+	do {
+		const odvgp_real a = *A++;
+		GP__ROWS_LOAD2(z, z, "s0", "s1");
+		s0 += a * (u0 - z0);
+		s1 += a * (u1 - z1);
+		z += skip;
+	} while (--n > 0);
+	*to = s0;
+	to[1] = s1;
+}
+#endif
+
 /*	Adds sum_j w_j dk(z_j,x)/du of n > 0 points to `to` [columns], without the factor 2 of distances
 	and -1 of products. slope [n,groups]; w_j are step apart. r->A is lost. */
 static void gp__row_slopes(gp__row *r, size_t n, const odvgp_real *z, const odvgp_real *slope,
 		const odvgp_real *w, size_t step, odvgp_real *to)
 {
-	const size_t columns = r->p->columns, groups = r->p->groups;
+	const size_t groups = r->p->groups;
 	const odvgp_real *u = r->u;
 	for (size_t g = 0; g < groups; g++, slope++) {
-		const int product = (r->v.group[g] & 255) == GP__INNER_PRODUCT;
 		const odvgp_real *by = w, *d = slope;
+		const int product = (r->v.group[g] & 255) == GP__INNER_PRODUCT;
+		size_t left = r->v.group[g] >> 8, j = n;
 		odvgp_real *wd = r->A;
-		size_t j = n;
 		do {
 			*wd++ = *by * *d;
 			by += step;
 			d += groups;
 		} while (--j > 0);
-		/* two columns at a time; an odd one is its own neighbour */
-		for (size_t left = r->v.group[g] >> 8, two, next; left > 0; left -= two) {
-			two = left > 1 ? 2 : 1;
-			next = two - 1;
-			const odvgp_real u0 = product ? 0 : *u, u1 = product ? 0 : u[next], *z0 = z,
-							 *z1 = z + next;
-			odvgp_real s0 = *to, s1 = to[next];
-			wd = r->A;
-			j = n;
-			do {
-				s0 += *wd * (u0 - *z0);
-				s1 += *wd++ * (u1 - *z1);
-				z0 += columns;
-				z1 += columns;
-			} while (--j > 0);
-			*to = s0;
-			to[next] = s1;
-			u += two;
-			z += two;
-			to += two;
-		}
+#ifdef GP__ROWS_VFP
+		for (; left > 1; left -= 2, u += 2, z += 2, to += 2)
+			gp__row_columns(r, n, product ? NULL : u, z, to);
+#endif
+		for (; left > 0; left--, u++, z++, to++)
+			gp__row_column(r, n, product ? NULL : u, z, to);
 	}
 }
 
