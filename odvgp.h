@@ -12684,15 +12684,17 @@ static void gp__rows_solve_transposed(size_t n, const odvgp_real *L, odvgp_real 
 	}
 }
 
-/*	x <- L^-1 x, and its square. */
+/*	x <- L^-1 x of n > 0 numbers, and its square. */
 static odvgp_real gp__rows_solve(size_t n, const odvgp_real *L, odvgp_real *x)
 {
 	odvgp_real square = 0;
-	for (size_t i = 0; i < n; L += ++i) {
+	size_t i = 0;
+	do {
 		const odvgp_real xi = (x[i] - gp__rows_dot(i, L, x)) * L[i];
 		x[i] = xi;
 		square += xi * xi;
-	}
+		L += ++i;
+	} while (i < n);
 	return square;
 }
 
