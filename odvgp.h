@@ -2109,22 +2109,24 @@ static const double gp__sqrt_half = 0.70710678118654752440;
 
 /* --- arrays: finite, zero, copy --- */
 
-#ifndef ODVGP_PREDICT_ONLY
 /*	x - x is 0 if x is finite, else NaN. Four sums, because one would wait for each addition. */
 static int gp__finite(const odvgp_real *x, ptrdiff_t n)
 {
 	odvgp_real a = 0, b = 0, c = 0, d = 0;
 	ptrdiff_t i = 0;
+#ifndef ODVGP_PREDICT_ONLY
 	for (; i < n - 3; i += 4) {
 		a += x[i] - x[i];
 		b += x[i + 1] - x[i + 1];
 		c += x[i + 2] - x[i + 2];
 		d += x[i + 3] - x[i + 3];
 	}
+#endif
 	for (; i < n; i++) a += x[i] - x[i];
 	return a + b + c + d == 0;
 }
 
+#ifndef ODVGP_PREDICT_ONLY
 static ptrdiff_t gp__first_nonfinite(const odvgp_real *x, ptrdiff_t n)
 {
 	GP__FOR(i, n)
@@ -12382,72 +12384,48 @@ static size_t gp__row_init(const gp__compact *p, gp__row *r, int gradients, odvg
 #ifdef ODVGP_PREDICT_ONLY
 /* --- vectors --- */
 
-/*	Where ARM's FPU is used, up to four reals are loaded and stored by one instruction, into registers
-	that follow each other. LOAD: a0, a1, ... from p on, which moves behind them. */
+/*	Where ARM's FPU loads and stores several reals at once: a loop of count rounds, which %0 counts,
+	over operands from %1 on. */
 #if defined(__GNUC__) && defined(__ARM_FP) && defined(ODVGP_FLOAT) && !defined(__aarch64__)
-#define GP__ROWS_VFP
-#define GP__ROWS_IN(a, reg)	register odvgp_real a __asm__(reg)
-#define GP__ROWS_LOAD2(a, p, r0, r1) \
-	GP__ROWS_IN(a##0, r0); \
-	GP__ROWS_IN(a##1, r1); \
-	__asm__("vldmia %0!, {%1, %2}" \
-			: "+r"(p), "=t"(a##0), "=t"(a##1) \
-			: "m"(*(const odvgp_real(*)[2])p))
-#define GP__ROWS_LOAD4(a, p, r0, r1, r2, r3) \
-	GP__ROWS_IN(a##0, r0); \
-	GP__ROWS_IN(a##1, r1); \
-	GP__ROWS_IN(a##2, r2); \
-	GP__ROWS_IN(a##3, r3); \
-	__asm__("vldmia %0!, {%1, %2, %3, %4}" \
-			: "+r"(p), "=t"(a##0), "=t"(a##1), "=t"(a##2), "=t"(a##3) \
-			: "m"(*(const odvgp_real(*)[4])p))
-#define GP__ROWS_STORE4(a, p) \
-	__asm__("vstmia %0!, {%2, %3, %4, %5}" \
-			: "+r"(p), "=m"(*(odvgp_real(*)[4])p) \
-			: "t"(a##0), "t"(a##1), "t"(a##2), "t"(a##3))
+#define GP__ROWS_VFP(count, code, ...) \
+	{ \
+		size_t rounds = count; \
+		if (rounds > 0) \
+			__asm__ volatile("1: " code "subs %0, %0, #1\n bne 1b" \
+							 : "+r"(rounds), __VA_ARGS__ \
+							 : \
+							 : "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "cc", "memory"); \
+	}
 #endif
 
 GP__INLINE odvgp_real gp__rows_distance(size_t n, const odvgp_real *x, const odvgp_real *z)
 {
-	const odvgp_real *end = x + n;
 	odvgp_real s = 0;
 #ifdef GP__ROWS_VFP
-	for (const odvgp_real *pairs = x + (n & ~(size_t)1); x != pairs;) {
-		GP__ROWS_LOAD2(x, x, "s0", "s1");
-		GP__ROWS_LOAD2(z, z, "s2", "s3");
-		x0 -= z0;
-		x1 -= z1;
-		s += x0 * x0;
-		s += x1 * x1;
-	}
+	GP__ROWS_VFP(n / 2,
+			"vldmia %1!, {s0-s1}\n vldmia %2!, {s2-s3}\n vsub.f32 s0, s0, s2\n"
+			"vsub.f32 s1, s1, s3\n vmla.f32 %3, s0, s0\n vmla.f32 %3, s1, s1\n",
+			"+r"(x), "+r"(z), "+t"(s))
+	n &= 1;
 #endif
-	while (x != end) {
+	for (; n > 0; n--) {
 		const odvgp_real d = *x++ - *z++;
 		s += d * d;
 	}
 	return s;
 }
 
-/*	Loops that test at their end have an instruction less. */
 GP__INLINE odvgp_real gp__rows_dot(size_t n, const odvgp_real *a, const odvgp_real *b)
 {
 	odvgp_real sum = 0;
 #ifdef GP__ROWS_VFP
-	size_t fours = n / 4;
-	if (fours > 0)
-		do {
-			GP__ROWS_LOAD4(a, a, "s0", "s1", "s2", "s3");
-			GP__ROWS_LOAD4(b, b, "s4", "s5", "s6", "s7");
-			sum += a0 * b0;
-			sum += a1 * b1;
-			sum += a2 * b2;
-			sum += a3 * b3;
-		} while (--fours > 0);
+	GP__ROWS_VFP(n / 4,
+			"vldmia %1!, {s0-s3}\n vldmia %2!, {s4-s7}\n vmla.f32 %3, s0, s4\n"
+			"vmla.f32 %3, s1, s5\n vmla.f32 %3, s2, s6\n vmla.f32 %3, s3, s7\n",
+			"+r"(a), "+r"(b), "+t"(sum))
 	n &= 3;
 #endif
-	if (n > 0)
-		do sum += *a++ * *b++;
-		while (--n > 0);
+	for (; n > 0; n--) sum += *a++ * *b++;
 	return sum;
 }
 
@@ -12455,34 +12433,16 @@ GP__INLINE odvgp_real gp__rows_dot(size_t n, const odvgp_real *a, const odvgp_re
 GP__INLINE void gp__rows_add(size_t n, odvgp_real w, const odvgp_real *x, odvgp_real *to)
 {
 #ifdef GP__ROWS_VFP
-	const odvgp_real *from = to;
-	size_t fours = n / 4;
-	if (fours > 0)
-		do {
-			GP__ROWS_LOAD4(x, x, "s0", "s1", "s2", "s3");
-			GP__ROWS_LOAD4(t, from, "s4", "s5", "s6", "s7");
-			t0 += w * x0;
-			t1 += w * x1;
-			t2 += w * x2;
-			t3 += w * x3;
-			GP__ROWS_STORE4(t, to);
-		} while (--fours > 0);
+	GP__ROWS_VFP(n / 4,
+			"vldmia %1!, {s0-s3}\n vldmia %2, {s4-s7}\n vmla.f32 s4, s0, %3\n"
+			"vmla.f32 s5, s1, %3\n vmla.f32 s6, s2, %3\n vmla.f32 s7, s3, %3\n vstmia %2!, {s4-s7}\n",
+			"+r"(x), "+r"(to), "+t"(w))
 	n &= 3;
 #endif
-	if (n > 0)
-		do *to++ += w * *x++;
-		while (--n > 0);
+	for (; n > 0; n--) *to++ += w * *x++;
 }
 
 /* --- elementary functions, without libm or branches --- */
-
-/*	x - x is 0 if x is finite, else NaN. */
-static int gp__rows_finite(const odvgp_real *x, size_t n)
-{
-	odvgp_real off = 0;
-	for (; n > 0; n--, x++) off += *x - *x;
-	return off == 0;
-}
 
 /*	condition ? x : y without a branch, so that time does not depend on the input. */
 GP__INLINE odvgp_real gp__rows_choose(int condition, odvgp_real x, odvgp_real y)
@@ -12571,7 +12531,7 @@ static void gp__rows_turn(odvgp_real t, odvgp_real *cosine, odvgp_real *sine)
 /* --- kernels --- */
 
 /*	Functions of distances: rbf (also of circles) or a Matern. */
-GP__INLINE uint32_t gp__rows_form(uint32_t kind) 
+GP__INLINE uint32_t gp__rows_form(uint32_t kind)
 {
 	return kind == GP__PERIODIC ? (uint32_t)GP__RBF : kind;
 }
@@ -12820,68 +12780,30 @@ static void gp__row_weights(gp__row *r, size_t q, const odvgp_real *R, int kept)
 	if (dense) gp__rows_solve_transposed(M, L, c);
 }
 
-/*	to += sum_j A_j (u - z_j) of n > 0 points in one column, A in r; u NULL: 0. */
-GP__NOINLINE void gp__row_column(
-		const gp__row *r, size_t n, const odvgp_real *u, const odvgp_real *z, odvgp_real *to)
-{
-	const size_t columns = r->p->columns;
-	const odvgp_real *A = r->A, at = u ? *u : 0;
-	odvgp_real s = *to;
-	do {
-		s += *A++ * (at - *z);
-		z += columns;
-	} while (--n > 0);
-	*to = s;
-}
-
-#ifdef GP__ROWS_VFP
-/*	The same in two columns. */
-GP__NOINLINE void gp__row_columns(
-		const gp__row *r, size_t n, const odvgp_real *u, const odvgp_real *z, odvgp_real *to)
-{
-	const size_t skip = r->p->columns - 2;
-	const odvgp_real *A = r->A, u0 = u ? *u : 0, u1 = u ? u[1] : 0;
-	odvgp_real s0 = *to, s1 = to[1];
-	do {
-		const odvgp_real a = *A++;
-		GP__ROWS_LOAD2(z, z, "s0", "s1");
-		s0 += a * (u0 - z0);
-		s1 += a * (u1 - z1);
-		z += skip;
-	} while (--n > 0);
-	*to = s0;
-	to[1] = s1;
-}
-#endif
-
-/*	A_j = w_j d_j of n > 0 points; w_j are step apart, d_j as many as there are groups. */
-GP__NOINLINE void gp__row_coefficients(
-		const gp__row *r, size_t n, const odvgp_real *w, size_t step, const odvgp_real *d)
-{
-	const size_t groups = r->p->groups;
-	odvgp_real *A = r->A;
-	do {
-		*A++ = *w * *d;
-		w += step;
-		d += groups;
-	} while (--n > 0);
-}
-
-/*	Adds sum_j w_j dk(z_j,x)/du of n > 0 points to `to` [columns], without the factor 2 of distances
-	and -1 of products. slope [n,groups]; w_j are step apart. r->A is lost. */
+/*	Adds sum_j w_j dk(z_j,x)/du of n points to `to` [columns], without the factor 2 of distances and
+	-1 of products. slope [n,groups]; w_j are step apart. r->A is lost. */
 static void gp__row_slopes(const gp__row *r, size_t n, const odvgp_real *z, const odvgp_real *slope,
 		const odvgp_real *w, size_t step, odvgp_real *to)
 {
+	const size_t columns = r->p->columns, groups = r->p->groups;
 	const odvgp_real *u = r->u;
-	for (size_t g = 0; g < r->p->groups; g++) {
-		const int product = (r->v.group[g] & 255) == GP__INNER_PRODUCT;
+	for (size_t g = 0; g < groups; g++) {
+		const odvgp_real unless = (r->v.group[g] & 255) == GP__INNER_PRODUCT ? 0 : 1;
 		size_t left = r->v.group[g] >> 8;
-		gp__row_coefficients(r, n, w, step, slope + g);
+		for (size_t j = 0; j < n; j++) r->A[j] = w[j * step] * slope[j * groups + g];
 #ifdef GP__ROWS_VFP
-		for (; left > 1; left -= 2, u += 2, z += 2, to += 2)
-			gp__row_columns(r, n, product ? NULL : u, z, to);
+		for (; left > 1; left -= 2, u += 2, z += 2, to += 2) {
+			const odvgp_real *at = z, *A = r->A;
+			odvgp_real u0 = unless * u[0], u1 = unless * u[1];
+			size_t row = columns * sizeof *z;
+			GP__ROWS_VFP(n,
+					"vldmia %1!, {s0}\n vldmia %2, {s2-s3}\n add %2, %2, %3\n vsub.f32 s2, %4, s2\n"
+					"vsub.f32 s3, %5, s3\n vmla.f32 %6, s0, s2\n vmla.f32 %7, s0, s3\n",
+					"+r"(A), "+r"(at), "+r"(row), "+t"(u0), "+t"(u1), "+t"(to[0]), "+t"(to[1]))
+		}
 #endif
-		for (; left > 0; left--, u++, z++, to++) gp__row_column(r, n, product ? NULL : u, z, to);
+		for (; left > 0; left--, u++, z++, to++)
+			for (size_t j = 0; j < n; j++) *to += r->A[j] * (unless * *u - z[j * columns]);
 	}
 }
 
@@ -13071,7 +12993,7 @@ static odvgp_status gp__rows_check(const gp__compact *p, size_t bytes)
 		return ODVGP_E_FORMAT;
 	gp__rows_view_of(p, &v);
 	const size_t reals = (p->bytes - gp__rows_head(p)) / sizeof(odvgp_real);
-	if (!gp__rows_finite(v.x_mean, reals) || !gp__rows_positive(v.noise, p->noises) ||
+	if (!gp__finite(v.x_mean, (ptrdiff_t)reals) || !gp__rows_positive(v.noise, p->noises) ||
 			!gp__rows_positive(v.y_scale, p->F))
 		return ODVGP_E_FORMAT;
 	for (uint32_t k = 0; k < p->units; k++) {
@@ -13137,7 +13059,7 @@ static void gp__row_run(gp__row *r, const odvgp_real *x, int variance)
 {
 	const gp__compact *p = r->p;
 	uint32_t kind;
-	r->bad = !gp__rows_finite(x, p->D);
+	r->bad = !gp__finite(x, (ptrdiff_t)p->D);
 	gp__rows_view_of(p, &r->v);
 	kind = r->v.node[0] & 255;
 	r->single = p->nodes == 1 && (kind <= GP__MATERN52 || kind == GP__PERIODIC);
