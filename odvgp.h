@@ -12384,31 +12384,31 @@ static size_t gp__row_init(const gp__compact *p, gp__row *r, int gradients, odvg
 #ifdef ODVGP_PREDICT_ONLY
 /* --- vectors --- */
 
-/*	Where ARM's FPU loads and stores several reals at once: a loop of count rounds, which %0 counts,
-	over operands from %1 on. */
+/*	Where ARM's FPU loads several reals at once: n / width rounds, which leave n % width; operands
+	are %1, %2, ... */
 #if defined(__GNUC__) && defined(__ARM_FP) && defined(ODVGP_FLOAT) && !defined(__aarch64__)
-#define GP__ROWS_VFP(count, code, ...) \
-	{ \
-		size_t rounds = count; \
-		if (rounds > 0) \
-			__asm__ volatile("1: " code "subs %0, %0, #1\n bne 1b" \
-							 : "+r"(rounds), __VA_ARGS__ \
-							 : \
-							 : "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "cc", "memory"); \
+#define GP__ROWS_ARM
+#define GP__ROWS_BY(width, n, code, ...) \
+	if (n >= width) { \
+		size_t k = n / width; \
+		n %= width; \
+		__asm__ volatile("1:" code "subs %0, %0, #1; bne 1b" \
+						 : "+r"(k), __VA_ARGS__::"s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", \
+						 "cc", "memory"); \
 	}
+#else
+#define GP__ROWS_BY(width, n, code, ...)
 #endif
 
 GP__INLINE odvgp_real gp__rows_distance(size_t n, const odvgp_real *x, const odvgp_real *z)
 {
+	const odvgp_real *end = x + n;
 	odvgp_real s = 0;
-#ifdef GP__ROWS_VFP
-	GP__ROWS_VFP(n / 2,
-			"vldmia %1!, {s0-s1}\n vldmia %2!, {s2-s3}\n vsub.f32 s0, s0, s2\n"
-			"vsub.f32 s1, s1, s3\n vmla.f32 %3, s0, s0\n vmla.f32 %3, s1, s1\n",
+	GP__ROWS_BY(2, n,
+			"vldmia %1!, {s0-s1}; vldmia %2!, {s2-s3}; vsub.f32 s0, s0, s2;"
+			"vsub.f32 s1, s1, s3; vmla.f32 %3, s0, s0; vmla.f32 %3, s1, s1;",
 			"+r"(x), "+r"(z), "+t"(s))
-	n &= 1;
-#endif
-	for (; n > 0; n--) {
+	while (x != end) {
 		const odvgp_real d = *x++ - *z++;
 		s += d * d;
 	}
@@ -12418,13 +12418,10 @@ GP__INLINE odvgp_real gp__rows_distance(size_t n, const odvgp_real *x, const odv
 GP__INLINE odvgp_real gp__rows_dot(size_t n, const odvgp_real *a, const odvgp_real *b)
 {
 	odvgp_real sum = 0;
-#ifdef GP__ROWS_VFP
-	GP__ROWS_VFP(n / 4,
-			"vldmia %1!, {s0-s3}\n vldmia %2!, {s4-s7}\n vmla.f32 %3, s0, s4\n"
-			"vmla.f32 %3, s1, s5\n vmla.f32 %3, s2, s6\n vmla.f32 %3, s3, s7\n",
+	GP__ROWS_BY(4, n,
+			"vldmia %1!, {s0-s3}; vldmia %2!, {s4-s7}; vmla.f32 %3, s0, s4;"
+			"vmla.f32 %3, s1, s5; vmla.f32 %3, s2, s6; vmla.f32 %3, s3, s7;",
 			"+r"(a), "+r"(b), "+t"(sum))
-	n &= 3;
-#endif
 	for (; n > 0; n--) sum += *a++ * *b++;
 	return sum;
 }
@@ -12432,13 +12429,10 @@ GP__INLINE odvgp_real gp__rows_dot(size_t n, const odvgp_real *a, const odvgp_re
 /*	to += w x. */
 GP__INLINE void gp__rows_add(size_t n, odvgp_real w, const odvgp_real *x, odvgp_real *to)
 {
-#ifdef GP__ROWS_VFP
-	GP__ROWS_VFP(n / 4,
-			"vldmia %1!, {s0-s3}\n vldmia %2, {s4-s7}\n vmla.f32 s4, s0, %3\n"
-			"vmla.f32 s5, s1, %3\n vmla.f32 s6, s2, %3\n vmla.f32 s7, s3, %3\n vstmia %2!, {s4-s7}\n",
+	GP__ROWS_BY(4, n,
+			"vldmia %1!, {s0-s3}; vldmia %2, {s4-s7}; vmla.f32 s4, s0, %3; vmla.f32 s5, s1, %3;"
+			"vmla.f32 s6, s2, %3; vmla.f32 s7, s3, %3; vstmia %2!, {s4-s7};",
 			"+r"(x), "+r"(to), "+t"(w))
-	n &= 3;
-#endif
 	for (; n > 0; n--) *to++ += w * *x++;
 }
 
@@ -12482,7 +12476,7 @@ GP__INLINE odvgp_real gp__rows_power(odvgp_real x)
 /*	By bits, then Newton's steps. */
 GP__INLINE odvgp_real gp__rows_sqrt(odvgp_real x)
 {
-#ifdef GP__ROWS_VFP
+#ifdef GP__ROWS_ARM
 	odvgp_real y;
 	__asm__("vsqrt.f32 %0, %1" : "=t"(y) : "t"(x));
 #else
@@ -12530,36 +12524,31 @@ static void gp__rows_turn(odvgp_real t, odvgp_real *cosine, odvgp_real *sine)
 
 /* --- kernels --- */
 
-/*	Functions of distances: rbf (also of circles) or a Matern. */
-GP__INLINE uint32_t gp__rows_form(uint32_t kind)
+/*	v q(t) e^-t at r^2 = s / by, the rbf also of circles; t = rate s (rbf) or sqrt(rate s). */
+GP__INLINE odvgp_real gp__rows_rate(uint32_t kind, odvgp_real by)
 {
-	return kind == GP__PERIODIC ? (uint32_t)GP__RBF : kind;
-}
-
-/*	v q(t) e^-t at r^2 = s / by; t = rate s (rbf) or sqrt(rate s), for this rate. */
-GP__INLINE odvgp_real gp__rows_rate(uint32_t form, odvgp_real by)
-{
-	return by * (form == GP__RBF		? GP__R(0.5)
-				 : form == GP__MATERN12 ? 1
-				 : form == GP__MATERN32 ? 3
-										: 5);
+	return by * (kind == GP__MATERN12	? 1
+				 : kind == GP__MATERN32 ? 3
+				 : kind == GP__MATERN52 ? 5
+										: GP__R(0.5));
 }
 
 /*	The value, and its derivative in s to slope, unless NULL. */
 GP__INLINE odvgp_real gp__rows_radial(
-		uint32_t form, odvgp_real v, odvgp_real rate, odvgp_real s, odvgp_real *slope)
+		uint32_t kind, odvgp_real v, odvgp_real rate, odvgp_real s, odvgp_real *slope)
 {
 	const odvgp_real third = GP__R(0.33333333333333333333);
+	const int matern = kind - 1u < GP__MATERN52; /* rbf is 0, periodic above */
 	odvgp_real t = rate * s, q = 1, e;
-	if (form != GP__RBF) t = gp__rows_sqrt(t);
+	if (matern) t = gp__rows_sqrt(t);
 	e = v * gp__rows_power(-GP__LOG2_E * t);
 	if (slope) *slope = -rate * e;
-	if (form == GP__RBF) return e;
-	if (form != GP__MATERN12) q += t;
-	if (slope) *slope *= GP__R(0.5) * (form == GP__MATERN12	  ? (t > 0 ? 1 / t : 0)
-									   : form == GP__MATERN52 ? q * third
+	if (!matern) return e;
+	if (kind != GP__MATERN12) q += t;
+	if (slope) *slope *= GP__R(0.5) * (kind == GP__MATERN12	  ? (t > 0 ? 1 / t : 0)
+									   : kind == GP__MATERN52 ? q * third
 															  : 1);
-	return e * (form == GP__MATERN52 ? q + t * t * third : q);
+	return e * (kind == GP__MATERN52 ? q + t * t * third : q);
 }
 
 /*	A base kernel's value at the geometry s, and its derivative in s. self: of a point with
@@ -12582,16 +12571,14 @@ static odvgp_real gp__rows_base(
 		*slope = v * (odvgp_real)(node >> 16) * power;
 		return power * t;
 	}
-	uint32_t form = gp__rows_form(kind);
-	odvgp_real rate = gp__rows_rate(form, by), plus = 0;
+	odvgp_real rate = gp__rows_rate(kind, by), plus = 0;
 	if (kind == GP__RQ && GP__KERNEL_HAS(GP__RQ)) { /* an rbf of log(1 + plus) */
 		plus = by * s / (2 * par[2]);
 		plus = plus < GP__R(GP__FAR) ? plus : GP__R(GP__FAR);
 		s = par[2] * gp__rows_log1p(plus);
-		form = GP__RBF;
 		rate = 1;
 	}
-	e = gp__rows_radial(form, v, rate, s, slope);
+	e = gp__rows_radial(kind, v, rate, s, slope);
 	if (kind == GP__RQ && GP__KERNEL_HAS(GP__RQ)) *slope *= GP__R(0.5) * by / (1 + plus);
 	return e;
 }
@@ -12713,10 +12700,10 @@ static void gp__row_kernels(gp__row *r, size_t n, const odvgp_real *Z)
 	const size_t columns = r->p->columns;
 	odvgp_real *k = r->A, *slope = r->slope;
 	if (r->single) {
-		const uint32_t form = gp__rows_form(r->v.node[0] & 255);
-		const odvgp_real v = r->v.par[0], rate = gp__rows_rate(form, r->v.par[1]), *u = r->u;
+		const uint32_t kind = r->v.node[0] & 255;
+		const odvgp_real v = r->v.par[0], rate = gp__rows_rate(kind, r->v.par[1]), *u = r->u;
 		do {
-			*k++ = gp__rows_radial(form, v, rate, gp__rows_distance(columns, u, Z), slope);
+			*k++ = gp__rows_radial(kind, v, rate, gp__rows_distance(columns, u, Z), slope);
 			if (slope) slope++;
 			Z += columns;
 		} while (--n > 0);
@@ -12788,22 +12775,31 @@ static void gp__row_slopes(const gp__row *r, size_t n, const odvgp_real *z, cons
 	const size_t columns = r->p->columns, groups = r->p->groups;
 	const odvgp_real *u = r->u;
 	for (size_t g = 0; g < groups; g++) {
-		const odvgp_real unless = (r->v.group[g] & 255) == GP__INNER_PRODUCT ? 0 : 1;
-		size_t left = r->v.group[g] >> 8;
-		for (size_t j = 0; j < n; j++) r->A[j] = w[j * step] * slope[j * groups + g];
-#ifdef GP__ROWS_VFP
-		for (; left > 1; left -= 2, u += 2, z += 2, to += 2) {
-			const odvgp_real *at = z, *A = r->A;
-			odvgp_real u0 = unless * u[0], u1 = unless * u[1];
-			size_t row = columns * sizeof *z;
-			GP__ROWS_VFP(n,
-					"vldmia %1!, {s0}\n vldmia %2, {s2-s3}\n add %2, %2, %3\n vsub.f32 s2, %4, s2\n"
-					"vsub.f32 s3, %5, s3\n vmla.f32 %6, s0, s2\n vmla.f32 %7, s0, s3\n",
-					"+r"(A), "+r"(at), "+r"(row), "+t"(u0), "+t"(u1), "+t"(to[0]), "+t"(to[1]))
-		}
+		const int product = (r->v.group[g] & 255) == GP__INNER_PRODUCT;
+		const odvgp_real *d = slope + g, *wj = w;
+		odvgp_real *A = r->A;
+		for (size_t j = n; j > 0; j--, wj += step, d += groups) *A++ = *wj * *d;
+		for (size_t left = r->v.group[g] >> 8, two; left > 0; left -= two) {
+			const odvgp_real *at = z;
+			size_t j = n;
+			A = r->A;
+			two = 1;
+#ifdef GP__ROWS_ARM
+			if (left > 1) {
+				odvgp_real u0 = product ? 0 : u[0], u1 = product ? 0 : u[1];
+				size_t row = columns * sizeof *z;
+				GP__ROWS_BY(1, j,
+						"vldmia %1!, {s0}; vldmia %2, {s2-s3}; add %2, %2, %3; vsub.f32 s2, %4, s2;"
+						"vsub.f32 s3, %5, s3; vmla.f32 %6, s0, s2; vmla.f32 %7, s0, s3;",
+						"+r"(A), "+r"(at), "+r"(row), "+t"(u0), "+t"(u1), "+t"(to[0]), "+t"(to[1]))
+				two = 2;
+			}
 #endif
-		for (; left > 0; left--, u++, z++, to++)
-			for (size_t j = 0; j < n; j++) *to += r->A[j] * (unless * *u - z[j * columns]);
+			for (; j > 0; j--, at += columns) *to += *A++ * ((product ? 0 : *u) - *at);
+			u += two;
+			z += two;
+			to += two;
+		}
 	}
 }
 
