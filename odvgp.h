@@ -12206,9 +12206,8 @@ ODVGP_API size_t odvgp_online_seal(odvgp_online *o, odvgp_info *info)
 	with an inverse, T = L_H^-1 B^T K(Zb,x) and c = B L_H^-T T.
 
 	A block is a head of 32-bit numbers, the kernel's words, and reals at positions that follow from
-	the head. On a Cortex-M4F a row costs about (M + Mg) (5 C + 45) instructions for C columns and
-	one base kernel, 3 M^2 for the variance of each output, whatever its numbers are, and as much
-	again with gradients, which take the kernel's derivatives from the prediction.
+	the head. A row costs about (M + Mg) (5 C + 45) instructions for C columns and one base kernel,
+	3 M^2 for the variance of each output, whatever its numbers are, and as much for gradients.
 
 	To add a base kernel, add its case in gp__rows_base. */
 
@@ -12349,7 +12348,8 @@ typedef struct gp__row {
 	   and, of all units, in X [P,D]; then what points, a process, a unit and a row do with them, or
 	   NULL, so that predictions do not link it */
 	odvgp_real *slope, *c, *mean_by_u, *var_by_u, *mean_by_x, *var_by_x;
-	void (*mean_slopes)(struct gp__row *r, size_t n, const odvgp_real *Z, const odvgp_real *a);
+	void (*slopes)(const struct gp__row *r, size_t n, const odvgp_real *z, const odvgp_real *slope,
+			const odvgp_real *w, size_t step, odvgp_real *to);
 	void (*weights)(struct gp__row *r, size_t q, const odvgp_real *R, int kept);
 	void (*gradients)(struct gp__row *r);
 	void (*put)(const struct gp__row *r, size_t i, size_t n, const odvgp_gradient *to);
@@ -12422,7 +12422,9 @@ GP__INLINE odvgp_real gp__rows_dot(size_t n, const odvgp_real *a, const odvgp_re
 			"vldmia %1!, {s0-s3}; vldmia %2!, {s4-s7}; vmla.f32 %3, s0, s4;"
 			"vmla.f32 %3, s1, s5; vmla.f32 %3, s2, s6; vmla.f32 %3, s3, s7;",
 			"+r"(a), "+r"(b), "+t"(sum))
-	for (; n > 0; n--) sum += *a++ * *b++;
+	if (n > 0)
+		do sum += *a++ * *b++;
+		while (--n > 0);
 	return sum;
 }
 
@@ -12433,7 +12435,9 @@ GP__INLINE void gp__rows_add(size_t n, odvgp_real w, const odvgp_real *x, odvgp_
 			"vldmia %1!, {s0-s3}; vldmia %2, {s4-s7}; vmla.f32 s4, s0, %3; vmla.f32 s5, s1, %3;"
 			"vmla.f32 s6, s2, %3; vmla.f32 s7, s3, %3; vstmia %2!, {s4-s7};",
 			"+r"(x), "+r"(to), "+t"(w))
-	for (; n > 0; n--) *to++ += w * *x++;
+	if (n > 0)
+		do *to++ += w * *x++;
+		while (--n > 0);
 }
 
 /* --- elementary functions, without libm or branches --- */
@@ -12464,11 +12468,9 @@ GP__INLINE odvgp_real gp__rows_choose(int condition, odvgp_real x, odvgp_real y)
 /*	2^x for x <= 0, right to a rounding error of 1; the least normal number where it is less. */
 GP__INLINE odvgp_real gp__rows_power(odvgp_real x)
 {
-	const odvgp_real round = GP__R(GP__ROUND), least = GP__R(1 - GP__BIAS);
-	odvgp_real n, f, p;
-	x = x > least ? x : least;
-	n = gp__stored_c(x + round);
-	f = x - (n - round);
+	x = GP__MAX(x, GP__R(1 - GP__BIAS));
+	const odvgp_real round = GP__R(GP__ROUND), n = gp__stored_c(x + round), f = x - (n - round);
+	odvgp_real p;
 	GP__P_POWER(GP__ROWS_TOP, GP__ROWS_HORNER)
 	return gp__real_c(gp__bits_c(p) + (gp__bits_c(n) << GP__MANTISSA));
 }
@@ -12573,8 +12575,7 @@ static odvgp_real gp__rows_base(
 	}
 	odvgp_real rate = gp__rows_rate(kind, by), plus = 0;
 	if (kind == GP__RQ && GP__KERNEL_HAS(GP__RQ)) { /* an rbf of log(1 + plus) */
-		plus = by * s / (2 * par[2]);
-		plus = plus < GP__R(GP__FAR) ? plus : GP__R(GP__FAR);
+		plus = GP__MIN(GP__R(GP__FAR), by * s / (2 * par[2]));
 		s = par[2] * gp__rows_log1p(plus);
 		rate = 1;
 	}
@@ -12750,11 +12751,8 @@ static void gp__row_weights(gp__row *r, size_t q, const odvgp_real *R, int kept)
 	const odvgp_real sign = dense ? GP__R(-1) : GP__R(1),
 					 *L = r->v.L + (dense ? 0 : q * (M * (M + 1) / 2));
 	odvgp_real *c = r->c + q * (M + 1);
-	const odvgp_real *A = r->A;
-	if (dense && kept)
-		for (size_t j = 0; j < M; j++) c[j] = A[j];
-	else
-		for (size_t j = 0; j < M; j++) c[j] = 0;
+	const odvgp_real *A = r->A, on = dense && kept ? 1 : 0;
+	for (size_t j = 0; j < M; j++) c[j] = on * A[j];
 	c[M] = kept ? GP__R(-1) : 0;
 	if (!dense && !kept) return;
 	if (!dense) gp__rows_solve_transposed(M, L, r->T);
@@ -12803,13 +12801,6 @@ static void gp__row_slopes(const gp__row *r, size_t n, const odvgp_real *z, cons
 	}
 }
 
-/*	The same for the means, of points that were the last ones in gp__row_sums; a [n,P]. */
-static void gp__row_mean_slopes(gp__row *r, size_t n, const odvgp_real *Z, const odvgp_real *a)
-{
-	for (size_t q = 0; q < r->P; q++)
-		gp__row_slopes(r, n, Z, r->slope, a + q, r->P, r->mean_by_u + q * r->p->columns);
-}
-
 /*	by_x [P,D] += scale times the derivatives by_u of the unit's processes. */
 static void gp__row_to_x(
 		const gp__row *r, odvgp_real scale, const odvgp_real *by_u, odvgp_real *by_x)
@@ -12847,7 +12838,8 @@ static void gp__row_mean(gp__row *r, const odvgp_real *x, int features)
 		n = GP__MIN(GP__ROWS_ROOM(p), p->M_gamma - j);
 		gp__row_kernels(r, n, Z);
 		gp__row_sums(r, n, a);
-		if (r->mean_slopes) r->mean_slopes(r, n, Z, a);
+		for (size_t q = 0; q < r->P && r->slopes; q++)
+			r->slopes(r, n, Z, r->slope, a + q, r->P, r->mean_by_u + q * p->columns);
 	}
 	if (features || alpha) gp__row_kernels(r, p->M, v->beta);
 	if (alpha) gp__row_sums(r, p->M, alpha);
@@ -12889,10 +12881,11 @@ static void gp__row_gradients(gp__row *r)
 	const size_t C = p->columns, P = r->P, M = p->M;
 	for (size_t k = r->first * p->D; k < (r->first + P) * p->D; k++)
 		r->mean_by_x[k] = r->var_by_x[k] = 0;
-	if (!(p->flags & GP__ROWS_NO_ALPHA)) gp__row_mean_slopes(r, M, v->beta, v->alpha);
 	for (size_t q = 0; q < P; q++) {
 		const odvgp_real *c = r->c + q * (M + 1);
 		odvgp_real *to = r->var_by_u + q * C;
+		if (!(p->flags & GP__ROWS_NO_ALPHA))
+			gp__row_slopes(r, M, v->beta, r->slope, v->alpha + q, P, r->mean_by_u + q * C);
 		gp__row_slopes(r, M, v->beta, r->slope, c, 1, to);
 		if (!r->single) gp__row_slopes(r, 1, r->u, r->slope + M * p->groups, c + M, 1, to);
 	}
@@ -13054,10 +13047,9 @@ static odvgp_real gp__rows_mix(
 static void gp__row_run(gp__row *r, const odvgp_real *x, int variance)
 {
 	const gp__compact *p = r->p;
-	uint32_t kind;
 	r->bad = !gp__finite(x, (ptrdiff_t)p->D);
 	gp__rows_view_of(p, &r->v);
-	kind = r->v.node[0] & 255;
+	const uint32_t kind = r->v.node[0] & 255;
 	r->single = p->nodes == 1 && (kind <= GP__MATERN52 || kind == GP__PERIODIC);
 	for (r->first = 0; r->first < p->P; r->first += r->P) {
 		gp__rows_next_unit(p, &r->v);
@@ -13130,7 +13122,7 @@ static void gp__row_begin(gp__row *r, void *scratch, int noise)
 {
 	r->u = (odvgp_real *)scratch;
 	r->noise = noise;
-	r->mean_slopes = NULL;
+	r->slopes = NULL;
 	r->weights = NULL;
 	r->gradients = NULL;
 	r->put = NULL;
@@ -13164,7 +13156,7 @@ ODVGP_API odvgp_status odvgp_predict_gradient(const odvgp_server *s, const odvgp
 	if (gradient->hessian || gradient->cov)
 		return gp__rows_fail(info, ODVGP_E_UNSUPPORTED, gradient->hessian ? "hessian" : "cov", -1);
 	gp__row_begin(&r, scratch, 0);
-	r.mean_slopes = gp__row_mean_slopes;
+	r.slopes = gp__row_slopes;
 	r.weights = gp__row_weights;
 	r.gradients = gp__row_gradients;
 	r.put = gp__row_put;
