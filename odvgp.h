@@ -12333,7 +12333,7 @@ static uint32_t gp__rows_sum(const gp__compact *p)
 }
 
 /*	Room for k(Z,x): all points of beta, and as many of gamma at a time. */
-#define GP__ROWS_ROOM(p)	((size_t)(p)->M + 16)
+#define GP__ROWS_ROOM(p) ((size_t)(p)->M + 16)
 
 /*	A unit's prediction in the caller's scratch; gp__row_init returns its reals. */
 typedef struct gp__row {
@@ -12422,9 +12422,9 @@ GP__INLINE odvgp_real gp__rows_dot(size_t n, const odvgp_real *a, const odvgp_re
 			"vldmia %1!, {s0-s3}; vldmia %2!, {s4-s7}; vmla.f32 %3, s0, s4;"
 			"vmla.f32 %3, s1, s5; vmla.f32 %3, s2, s6; vmla.f32 %3, s3, s7;",
 			"+r"(a), "+r"(b), "+t"(sum))
-	if (n > 0)
-		do sum += *a++ * *b++;
-		while (--n > 0);
+	if (n > 0) do {
+			sum += *a++ * *b++;
+		} while (--n > 0);
 	return sum;
 }
 
@@ -12435,9 +12435,9 @@ GP__INLINE void gp__rows_add(size_t n, odvgp_real w, const odvgp_real *x, odvgp_
 			"vldmia %1!, {s0-s3}; vldmia %2, {s4-s7}; vmla.f32 s4, s0, %3; vmla.f32 s5, s1, %3;"
 			"vmla.f32 s6, s2, %3; vmla.f32 s7, s3, %3; vstmia %2!, {s4-s7};",
 			"+r"(x), "+r"(to), "+t"(w))
-	if (n > 0)
-		do *to++ += w * *x++;
-		while (--n > 0);
+	if (n > 0) do {
+			*to++ += w * *x++;
+		} while (--n > 0);
 }
 
 /* --- elementary functions, without libm or branches --- */
@@ -12529,10 +12529,10 @@ static void gp__rows_turn(odvgp_real t, odvgp_real *cosine, odvgp_real *sine)
 /*	v q(t) e^-t at r^2 = s / by, the rbf also of circles; t = rate s (rbf) or sqrt(rate s). */
 GP__INLINE odvgp_real gp__rows_rate(uint32_t kind, odvgp_real by)
 {
-	return by * (kind == GP__MATERN12	? 1
-				 : kind == GP__MATERN32 ? 3
-				 : kind == GP__MATERN52 ? 5
-										: GP__R(0.5));
+	return by * (kind == GP__MATERN12          ? 1
+						: kind == GP__MATERN32 ? 3
+						: kind == GP__MATERN52 ? 5
+											   : GP__R(0.5));
 }
 
 /*	The value, and its derivative in s to slope, unless NULL. */
@@ -12547,7 +12547,8 @@ GP__INLINE odvgp_real gp__rows_radial(
 	if (slope) *slope = -rate * e;
 	if (!matern) return e;
 	if (kind != GP__MATERN12) q += t;
-	if (slope) *slope *= GP__R(0.5) * (kind == GP__MATERN12	  ? (t > 0 ? 1 / t : 0)
+	if (slope)
+		*slope *= GP__R(0.5) * (kind == GP__MATERN12          ? (t > 0 ? 1 / t : 0)
 									   : kind == GP__MATERN52 ? q * third
 															  : 1);
 	return e * (kind == GP__MATERN52 ? q + t * t * third : q);
@@ -12628,11 +12629,11 @@ static odvgp_real gp__rows_kernel(const gp__compact *p, const gp__compact_view *
 /*	x <- L^-T x. */
 static void gp__rows_solve_transposed(size_t n, const odvgp_real *L, odvgp_real *x)
 {
-	const odvgp_real *diagonal = L + n * (n + 1) / 2 - 1;
-	for (; n-- > 0; diagonal -= n + 1) {
-		const odvgp_real xn = x[n] * *diagonal;
-		x[n] = xn;
-		gp__rows_add(n, -xn, diagonal - n, x);
+	const odvgp_real *row = L + n * (n + 1) / 2;
+	while (n > 0) {
+		row -= n--;
+		x[n] *= row[n];
+		gp__rows_add(n, -x[n], row, x);
 	}
 }
 
@@ -12765,8 +12766,8 @@ static void gp__row_weights(gp__row *r, size_t q, const odvgp_real *R, int kept)
 	if (dense) gp__rows_solve_transposed(M, L, c);
 }
 
-/*	Adds sum_j w_j dk(z_j,x)/du of n points to `to` [columns], without the factor 2 of distances and
-	-1 of products. slope [n,groups]; w_j are step apart. r->A is lost. */
+/*	Adds sum_j w_j dk(z_j,x)/du of n > 0 points to `to` [columns], without the factor 2 of distances
+	and -1 of products. slope [n,groups]; w_j are step apart. r->A is lost. */
 static void gp__row_slopes(const gp__row *r, size_t n, const odvgp_real *z, const odvgp_real *slope,
 		const odvgp_real *w, size_t step, odvgp_real *to)
 {
@@ -12776,10 +12777,15 @@ static void gp__row_slopes(const gp__row *r, size_t n, const odvgp_real *z, cons
 		const int product = (r->v.group[g] & 255) == GP__INNER_PRODUCT;
 		const odvgp_real *d = slope + g, *wj = w;
 		odvgp_real *A = r->A;
-		for (size_t j = n; j > 0; j--, wj += step, d += groups) *A++ = *wj * *d;
+		size_t j = n;
+		do {
+			*A++ = *wj * *d;
+			wj += step;
+			d += groups;
+		} while (--j > 0);
 		for (size_t left = r->v.group[g] >> 8, two; left > 0; left -= two) {
 			const odvgp_real *at = z;
-			size_t j = n;
+			j = n;
 			A = r->A;
 			two = 1;
 #ifdef GP__ROWS_ARM
@@ -12855,10 +12861,9 @@ static void gp__row_var(gp__row *r)
 	const gp__compact *p = r->p;
 	const int dense = p->factor == GP__FACTOR_OF_S;
 	const odvgp_real *R = r->v.R;
-	odvgp_real prior = *r->v.par, left;
-	if (!r->single)
-		prior = gp__rows_kernel(
-				p, &r->v, r->u, r->u, r->slope ? r->slope + p->M * p->groups : NULL);
+	odvgp_real prior = *r->v.par, left, *slope = r->slope;
+	if (slope) slope += p->M * p->groups;
+	if (!r->single) prior = gp__rows_kernel(p, &r->v, r->u, r->u, slope);
 	left = prior;
 	if (dense) {
 		left -= gp__rows_solve(p->M, r->v.L, r->A);
@@ -12867,7 +12872,7 @@ static void gp__row_var(gp__row *r)
 	for (size_t q = 0; q < r->P; q++) {
 		const odvgp_real *own = R;
 		const odvgp_real square = gp__row_factor(r, q, &R), rest = prior - square,
-						 var = dense ? left + square : rest < 0 ? 0 : rest;
+						 var = dense ? left + square : (rest < 0 ? 0 : rest);
 		r->var[r->first + q] = gp__rows_choose(r->bad, prior, var);
 		if (r->weights) r->weights(r, q, own, (dense ? left : var) > 0);
 	}
