@@ -12465,14 +12465,16 @@ GP__INLINE odvgp_real gp__rows_choose(int condition, odvgp_real x, odvgp_real y)
 #define GP__ROWS_HORNER(c) p = p * f + GP__R(c);
 #define GP__LOG2_E         GP__R(1.44269504088896340736)
 
-/*	2^x for x <= 0, right to a rounding error of 1; the least normal number where it is less. */
+/*	2^x for x <= 0, right to a rounding error of 1; 0 where it would be subnormal, which is slow
+	without an FPU. */
 GP__INLINE odvgp_real gp__rows_power(odvgp_real x)
 {
 	x = GP__MAX(x, GP__R(1 - GP__BIAS));
 	const odvgp_real round = GP__R(GP__ROUND), n = gp__stored_c(x + round), f = x - (n - round);
 	odvgp_real p;
 	GP__P_POWER(GP__ROWS_TOP, GP__ROWS_HORNER)
-	return gp__real_c(gp__bits_c(p) + (gp__bits_c(n) << GP__MANTISSA));
+	return gp__real_c(gp__bits_c(p) + (gp__bits_c(n) << GP__MANTISSA)) -
+		   gp__real_c((gp__u_c)1 << GP__MANTISSA); /* what x at its least gives */
 }
 
 /*	By bits, then Newton's steps. */
