@@ -2201,12 +2201,14 @@ static int gp__finite(const odvgp_real *x, ptrdiff_t n)
 {
 	odvgp_real a = 0, b = 0, c = 0, d = 0;
 	ptrdiff_t i = 0;
+#ifndef ODVGP_PREDICT_ONLY
 	for (; i < n - 3; i += 4) {
 		a += x[i] - x[i];
 		b += x[i + 1] - x[i + 1];
 		c += x[i + 2] - x[i + 2];
 		d += x[i + 3] - x[i + 3];
 	}
+#endif
 	for (; i < n; i++) a += x[i] - x[i];
 	return a + b + c + d == 0;
 }
@@ -12700,8 +12702,8 @@ ODVGP_API size_t odvgp_online_seal(odvgp_online *o, odvgp_info *info)
 	with an inverse, T = L_H^-1 B^T K(Zb,x) and c = B L_H^-T T.
 
 	A block is a head of 32-bit numbers, the kernel's words, and reals at positions that follow from
-	the head. A row costs about (M + Mg) (6 C + 60) instructions for C columns and one base kernel,
-	and 7 M^2 for the variance of each output, whatever its numbers are.
+	the head. A row costs about (M + Mg) (5 C + 45) instructions for C columns and one base kernel,
+	3 M^2 for the variance of each output, whatever its numbers are, and as much for gradients.
 
 	Moments of y without a closed form are integrals by trapezoid rules, which converge
 	geometrically for smooth integrands; SOFTMAX and LOGIT add noise to f, as in gp__softmax_log_p.
@@ -12830,18 +12832,24 @@ static uint32_t gp__rows_sum(const gp__compact *p)
 	return sum;
 }
 
+/*	Room for k(Z,x): all points of beta, and as many of gamma at a time. */
+#define GP__ROWS_ROOM(p) ((size_t)(p)->M + 16)
+
 /*	A unit's prediction in the caller's scratch; gp__row_init returns its reals. */
 typedef struct gp__row {
 	const gp__compact *p;
 	gp__compact_view v;
 	size_t first, P;                /* the unit's processes */
 	int bad;                        /* X is not finite here: the prior's moments stand */
-	odvgp_real *u, *A, *mean, *var; /* [columns], [M], [P] of all units */
+	int single;                     /* the kernel is one of distances, for loops without arrays */
+	odvgp_real *u, *A, *mean, *var; /* [columns], [room], [P] of all units */
 	odvgp_real *T;                  /* [M] for gradients or an inverse */
-	/* for gradients: slope [groups], c [P,M+1], derivatives in u [P,columns] and, of all units, in
-	   X [P,D]; then what a process, a unit and a row do with them, or NULL, so that predictions do
-	   not link it */
+	/* for gradients: slope [room+1,groups], NULL in predictions, c [P,M+1], derivatives in u [P,columns]
+	   and, of all units, in X [P,D]; then what points, a process, a unit and a row do with them, or
+	   NULL, so that predictions do not link it */
 	odvgp_real *slope, *c, *mean_by_u, *var_by_u, *mean_by_x, *var_by_x;
+	void (*slopes)(const struct gp__row *r, size_t n, const odvgp_real *z, const odvgp_real *slope,
+			const odvgp_real *w, size_t step, odvgp_real *to);
 	void (*weights)(struct gp__row *r, size_t q, const odvgp_real *R, int kept);
 	void (*gradients)(struct gp__row *r);
 	void (*put)(const struct gp__row *r, size_t i, size_t n, const odvgp_gradient *to);
@@ -12860,11 +12868,11 @@ static size_t gp__row_init(const gp__compact *p, gp__row *r, int gradients, odvg
 	r->field = (odvgp_real *)at; \
 	at += (reals) * sizeof(odvgp_real);
 	GP__PLACE(u, p->columns)
-	GP__PLACE(A, p->M)
+	GP__PLACE(A, GP__ROWS_ROOM(p))
 	GP__PLACE(mean, P)
 	GP__PLACE(var, P)
 	GP__PLACE(T, gradients || p->factor != GP__FACTOR_OF_S ? p->M : 0)
-	GP__PLACE(slope, gradients ? p->groups : 0)
+	GP__PLACE(slope, gradients ? (GP__ROWS_ROOM(p) + 1) * p->groups : 0)
 	GP__PLACE(c, gradients ? (p->M + 1) * r->P : 0)
 	GP__PLACE(mean_by_u, gradients ? r->P * p->columns : 0)
 	GP__PLACE(var_by_u, gradients ? r->P * p->columns : 0)
@@ -12872,10 +12880,69 @@ static size_t gp__row_init(const gp__compact *p, gp__row *r, int gradients, odvg
 	GP__PLACE(var_by_x, own)
 	GP__PLACE(share, p->y_rows > p->T ? p->y_rows : 0)
 #undef GP__PLACE
+	if (!gradients) r->slope = NULL;
 	return (size_t)(at - (uintptr_t)scratch) / sizeof(odvgp_real);
 }
 
 #ifdef ODVGP_PREDICT_ONLY
+/* --- vectors --- */
+
+/*	Where ARM's FPU loads several reals at once: n / width rounds, which leave n % width; operands
+	are %1, %2, ... */
+#if defined(__GNUC__) && defined(__ARM_FP) && defined(ODVGP_FLOAT) && !defined(__aarch64__)
+#define GP__ROWS_ARM
+#define GP__ROWS_BY(width, n, code, ...) \
+	if (n >= width) { \
+		size_t k = n / width; \
+		n %= width; \
+		__asm__ volatile("1:" code "subs %0, %0, #1; bne 1b" \
+						 : "+r"(k), __VA_ARGS__::"s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", \
+						 "cc", "memory"); \
+	}
+#else
+#define GP__ROWS_BY(width, n, code, ...)
+#endif
+
+GP__INLINE odvgp_real gp__rows_distance(size_t n, const odvgp_real *x, const odvgp_real *z)
+{
+	const odvgp_real *end = x + n;
+	odvgp_real s = 0;
+	GP__ROWS_BY(2, n,
+			"vldmia %1!, {s0-s1}; vldmia %2!, {s2-s3}; vsub.f32 s0, s0, s2;"
+			"vsub.f32 s1, s1, s3; vmla.f32 %3, s0, s0; vmla.f32 %3, s1, s1;",
+			"+r"(x), "+r"(z), "+t"(s))
+	while (x != end) {
+		const odvgp_real d = *x++ - *z++;
+		s += d * d;
+	}
+	return s;
+}
+
+GP__INLINE odvgp_real gp__rows_dot(size_t n, const odvgp_real *a, const odvgp_real *b)
+{
+	odvgp_real sum = 0;
+	GP__ROWS_BY(4, n,
+			"vldmia %1!, {s0-s3}; vldmia %2!, {s4-s7}; vmla.f32 %3, s0, s4;"
+			"vmla.f32 %3, s1, s5; vmla.f32 %3, s2, s6; vmla.f32 %3, s3, s7;",
+			"+r"(a), "+r"(b), "+t"(sum))
+	if (n > 0) do {
+			sum += *a++ * *b++;
+		} while (--n > 0);
+	return sum;
+}
+
+/*	to += w x. */
+GP__INLINE void gp__rows_add(size_t n, odvgp_real w, const odvgp_real *x, odvgp_real *to)
+{
+	GP__ROWS_BY(4, n,
+			"vldmia %1!, {s0-s3}; vldmia %2, {s4-s7}; vmla.f32 s4, s0, %3; vmla.f32 s5, s1, %3;"
+			"vmla.f32 s6, s2, %3; vmla.f32 s7, s3, %3; vstmia %2!, {s4-s7};",
+			"+r"(x), "+r"(to), "+t"(w))
+	if (n > 0) do {
+			*to++ += w * *x++;
+		} while (--n > 0);
+}
+
 /* --- elementary functions, without libm or branches --- */
 
 /*	condition ? x : y without a branch, so that time does not depend on the input. */
@@ -12901,21 +12968,22 @@ GP__INLINE odvgp_real gp__rows_choose(int condition, odvgp_real x, odvgp_real y)
 #define GP__ROWS_HORNER(c) p = p * f + GP__R(c);
 #define GP__LOG2_E         GP__R(1.44269504088896340736)
 
-/*	2^x for x <= 0, right to a rounding error of 1; 0 where it would be subnormal. */
+/*	2^x for x <= 0, right to a rounding error of 1; 0 where it would be subnormal, which is slow
+	without an FPU. */
 GP__INLINE odvgp_real gp__rows_power(odvgp_real x)
 {
+	x = GP__MAX(x, GP__R(1 - GP__BIAS));
 	const odvgp_real round = GP__R(GP__ROUND), n = gp__stored_c(x + round), f = x - (n - round);
 	odvgp_real p;
 	GP__P_POWER(GP__ROWS_TOP, GP__ROWS_HORNER)
-	/* far below, p is anything */
-	p = gp__real_c(gp__bits_c(p) + (gp__bits_c(n) << GP__MANTISSA));
-	return gp__rows_choose(x > GP__R(1.5 - GP__BIAS), p, 0);
+	return gp__real_c(gp__bits_c(p) + (gp__bits_c(n) << GP__MANTISSA)) -
+		   gp__real_c((gp__u_c)1 << GP__MANTISSA); /* what x at its least gives */
 }
 
 /*	By bits, then Newton's steps. */
 GP__INLINE odvgp_real gp__rows_sqrt(odvgp_real x)
 {
-#if defined(__GNUC__) && defined(__ARM_FP) && defined(ODVGP_FLOAT) && !defined(__aarch64__)
+#ifdef GP__ROWS_ARM
 	odvgp_real y;
 	__asm__("vsqrt.f32 %0, %1" : "=t"(y) : "t"(x));
 #else
@@ -12952,9 +13020,9 @@ static void gp__rows_turn(odvgp_real t, odvgp_real *cosine, odvgp_real *sine)
 	t = t < most && t > -most ? t - (gp__stored_c(t + round) - round) : 0;
 	odvgp_real n = gp__stored_c(4 * t + round), a = (4 * t - (n - round)) * quarter, c = 1, s = 1;
 	unsigned turns = (unsigned)gp__bits_c(n) & 3;
-	for (int k = sizeof a == 4 ? 5 : 9; k > 0; k--) {
-		c = 1 - a * a * c / (odvgp_real)(2 * k * (2 * k - 1));
-		s = 1 - a * a * s / (odvgp_real)(2 * k * (2 * k + 1));
+	for (odvgp_real k = sizeof a == 4 ? 10 : 18; k > 0; k -= 2) {
+		c = 1 - a * a * c / (k * (k - 1));
+		s = 1 - a * a * s / (k * (k + 1));
 	}
 	s *= a;
 	*cosine = turns == 0 ? c : turns == 1 ? -s : turns == 2 ? -c : s;
@@ -12963,21 +13031,32 @@ static void gp__rows_turn(odvgp_real t, odvgp_real *cosine, odvgp_real *sine)
 
 /* --- kernels --- */
 
-/*	rbf and the Materns: v q(t) e^-t, t = sqrt(c r^2), at r^2 = s, and the derivative in s. */
-GP__INLINE odvgp_real gp__rows_radial(uint32_t kind, odvgp_real v, odvgp_real s, odvgp_real *slope)
+/*	v q(t) e^-t at r^2 = s / by, the rbf also of circles; t = rate s (rbf) or sqrt(rate s). */
+GP__INLINE odvgp_real gp__rows_rate(uint32_t kind, odvgp_real by)
 {
-	if (kind == GP__RBF || kind == GP__PERIODIC) {
-		odvgp_real e = v * gp__rows_power(GP__R(-0.5) * GP__LOG2_E * s);
-		*slope = GP__R(-0.5) * e;
-		return e;
-	}
-	const odvgp_real c = kind == GP__MATERN12   ? 1
-						 : kind == GP__MATERN32 ? 3
-												: 5,
-					 t = gp__rows_sqrt(c * s), e = v * gp__rows_power(-GP__LOG2_E * t);
-	*slope = kind == GP__MATERN12 ? (t > 0 ? GP__R(-0.5) * e / t : 0)
-								  : -c * GP__R(0.5) * e * (c > 4 ? (1 + t) / 3 : 1);
-	return kind == GP__MATERN12 ? e : e * (1 + t + (c > 4 ? t * t / 3 : 0));
+	return by * (kind == GP__MATERN12          ? 1
+						: kind == GP__MATERN32 ? 3
+						: kind == GP__MATERN52 ? 5
+											   : GP__R(0.5));
+}
+
+/*	The value, and its derivative in s to slope, unless NULL. */
+GP__INLINE odvgp_real gp__rows_radial(
+		uint32_t kind, odvgp_real v, odvgp_real rate, odvgp_real s, odvgp_real *slope)
+{
+	const odvgp_real third = GP__R(0.33333333333333333333);
+	const int matern = kind - 1u < GP__MATERN52; /* rbf is 0, periodic above */
+	odvgp_real t = rate * s, q = 1, e;
+	if (matern) t = gp__rows_sqrt(t);
+	e = v * gp__rows_power(-GP__LOG2_E * t);
+	if (slope) *slope = -rate * e;
+	if (!matern) return e;
+	if (kind != GP__MATERN12) q += t;
+	if (slope)
+		*slope *= GP__R(0.5) * (kind == GP__MATERN12          ? (t > 0 ? 1 / t : 0)
+									   : kind == GP__MATERN52 ? q * third
+															  : 1);
+	return e * (kind == GP__MATERN52 ? q + t * t * third : q);
 }
 
 /*	A base kernel's value at the geometry s, and its derivative in s. self: of a point with
@@ -13000,25 +13079,15 @@ static odvgp_real gp__rows_base(
 		*slope = v * (odvgp_real)(node >> 16) * power;
 		return power * t;
 	}
-	if (kind == GP__RQ && GP__KERNEL_HAS(GP__RQ)) {
-		s = GP__MIN(GP__R(GP__FAR), by * s / (2 * par[2]));
-		e = v * gp__rows_power(-GP__LOG2_E * par[2] * gp__rows_log1p(s));
-		*slope = GP__R(-0.5) * by * e / (1 + s);
-		return e;
+	odvgp_real rate = gp__rows_rate(kind, by), plus = 0;
+	if (kind == GP__RQ && GP__KERNEL_HAS(GP__RQ)) { /* an rbf of log(1 + plus) */
+		plus = GP__MIN(GP__R(GP__FAR), by * s / (2 * par[2]));
+		s = par[2] * gp__rows_log1p(plus);
+		rate = 1;
 	}
-	e = gp__rows_radial(kind, v, by * s, slope);
-	*slope *= by;
+	e = gp__rows_radial(kind, v, rate, s, slope);
+	if (kind == GP__RQ && GP__KERNEL_HAS(GP__RQ)) *slope *= GP__R(0.5) * by / (1 + plus);
 	return e;
-}
-
-GP__INLINE odvgp_real gp__rows_distance(size_t columns, const odvgp_real *x, const odvgp_real *z)
-{
-	odvgp_real s = 0;
-	for (; columns > 0; columns--) {
-		const odvgp_real d = *x++ - *z++;
-		s += d * d;
-	}
-	return s;
 }
 
 /*	k(x,z) for prepared inputs; slope, or NULL: [groups] its derivatives in the geometries. */
@@ -13065,23 +13134,26 @@ static odvgp_real gp__rows_kernel(const gp__compact *p, const gp__compact_view *
 /*	x <- L^-T x. */
 static void gp__rows_solve_transposed(size_t n, const odvgp_real *L, odvgp_real *x)
 {
-	for (size_t i = n; i-- > 0;) {
-		const odvgp_real *row = L + i * (i + 1) / 2, xi = x[i] *= row[i];
-		for (size_t j = 0; j < i; j++) x[j] -= row[j] * xi;
+	const odvgp_real *row = L + n * (n + 1) / 2;
+	while (n > 0) {
+		row -= n--;
+		x[n] *= row[n];
+		gp__rows_add(n, -x[n], row, x);
 	}
 }
 
-GP__INLINE odvgp_real gp__rows_dot(size_t n, const odvgp_real *a, const odvgp_real *b)
+/*	x <- L^-1 x of n > 0 numbers, and its square. */
+static odvgp_real gp__rows_solve(size_t n, const odvgp_real *L, odvgp_real *x)
 {
-	odvgp_real sum = 0;
-	for (; n > 0; n--) sum += *a++ * *b++;
-	return sum;
-}
-
-/*	x <- L^-1 x. */
-static void gp__rows_solve(size_t n, const odvgp_real *L, odvgp_real *x)
-{
-	for (size_t i = 0; i < n; L += ++i) x[i] = (x[i] - gp__rows_dot(i, L, x)) * L[i];
+	odvgp_real square = 0;
+	size_t i = 0;
+	do {
+		const odvgp_real xi = (x[i] - gp__rows_dot(i, L, x)) * L[i];
+		x[i] = xi;
+		square += xi * xi;
+		L += ++i;
+	} while (i < n);
+	return square;
 }
 
 /*	|T|^2 for T = R^T A, R^T packed by rows from *R on, which moves behind it. T, or NULL: stored;
@@ -13105,8 +13177,7 @@ static void gp__rows_product_back(
 		size_t n, odvgp_real sign, const odvgp_real **R, const odvgp_real *T, odvgp_real *to)
 {
 	const odvgp_real *row = *R;
-	for (; n > 0; n--, T++, to++)
-		for (size_t i = 0; i < n; i++) to[i] += sign * *row++ * *T;
+	for (; n > 0; row += n--) gp__rows_add(n, sign * *T++, row, to++);
 	*R = row;
 }
 
@@ -13130,39 +13201,43 @@ static void gp__row_inputs(gp__row *r, const odvgp_real *x)
 	}
 }
 
-/*	Whether the kernel is a single one of distances, for loops without arrays. */
-static int gp__row_is_single(const gp__row *r)
+/*	k(Z,x) of n > 0 points to r->A; for gradients, derivatives in the geometries to r->slope. */
+static void gp__row_kernels(gp__row *r, size_t n, const odvgp_real *Z)
 {
-	const uint32_t kind = r->v.node[0] & 255;
-	return r->p->nodes == 1 && (kind <= GP__MATERN52 || kind == GP__PERIODIC);
+	const size_t columns = r->p->columns;
+	odvgp_real *k = r->A, *slope = r->slope;
+	if (r->single) {
+		const uint32_t kind = r->v.node[0] & 255;
+		const odvgp_real v = r->v.par[0], rate = gp__rows_rate(kind, r->v.par[1]), *u = r->u;
+		do {
+			*k++ = gp__rows_radial(kind, v, rate, gp__rows_distance(columns, u, Z), slope);
+			if (slope) slope++;
+			Z += columns;
+		} while (--n > 0);
+		return;
+	}
+	for (; n > 0; n--, Z += columns) {
+		*k++ = gp__rows_kernel(r->p, &r->v, r->u, Z, slope);
+		if (slope) slope += r->p->groups;
+	}
 }
 
-/*	Adds a [n,P]'s products with k(Z,x) to the means; k(Z,x) to `to`, unless NULL. */
-static void gp__row_sums(
-		gp__row *r, size_t n, const odvgp_real *Z, const odvgp_real *a, odvgp_real *to)
+/*	Adds a [n,P]'s products with r->A to the means. */
+static void gp__row_sums(gp__row *r, size_t n, const odvgp_real *a)
 {
-	const uint32_t columns = r->p->columns, kind = r->v.node[0] & 255;
-	const int one = r->P == 1, single = gp__row_is_single(r);
-	const odvgp_real v = r->v.par[0], by = r->v.par[1], *u = r->u;
-	odvgp_real *mean = r->mean + r->first, sum = 0, ignored;
-	for (const odvgp_real *end = Z + n * columns; Z < end; Z += columns) {
-		const odvgp_real k =
-				single ? gp__rows_radial(kind, v, by * gp__rows_distance(columns, u, Z), &ignored)
-					   : gp__rows_kernel(r->p, &r->v, u, Z, NULL);
-		if (to) *to++ = k;
-		if (!a) continue;
-		if (one) sum += k * *a++;
-		else
-			for (size_t q = 0; q < r->P; q++) mean[q] += k * *a++;
-	}
-	if (one) *mean += sum;
+	const size_t P = r->P;
+	odvgp_real *mean = r->mean + r->first;
+	if (P == 1) *mean += gp__rows_dot(n, r->A, a);
+	else
+		for (const odvgp_real *k = r->A; n > 0; n--, k++)
+			for (size_t q = 0; q < P; q++) mean[q] += *k * *a++;
 }
 
 /*	Process q's T, stored if r->T has room, and |T|^2. */
 static odvgp_real gp__row_factor(gp__row *r, size_t q, const odvgp_real **R)
 {
 	const size_t M = r->p->M, Mr = r->p->M_factor;
-	odvgp_real *T = r->T == r->slope ? NULL : r->T, square;
+	odvgp_real *T = r->p->factor == GP__FACTOR_OF_S && !r->slope ? NULL : r->T, square;
 	if (r->p->factor == GP__DIAGONAL_OF_INVERSE && GP__MEMBERS_INVERSE)
 		for (size_t j = 0; j < M; j++) T[j] = *(*R)++ * r->A[j];
 	else {
@@ -13170,8 +13245,7 @@ static odvgp_real gp__row_factor(gp__row *r, size_t q, const odvgp_real **R)
 		if (M != Mr) square += gp__rows_product(M - Mr, R, r->A + Mr, T ? T + Mr : NULL);
 		if (r->p->factor == GP__FACTOR_OF_S) return square;
 	}
-	if (GP__MEMBERS_INVERSE) gp__rows_solve(M, r->v.L + q * (M * (M + 1) / 2), T);
-	return gp__rows_dot(M, T, T);
+	return GP__MEMBERS_INVERSE ? gp__rows_solve(M, r->v.L + q * (M * (M + 1) / 2), T) : 0;
 }
 
 /*	c of process q, whose R this is, and behind it -1 for dk(x,x), where both points move; kept 0:
@@ -13183,7 +13257,8 @@ static void gp__row_weights(gp__row *r, size_t q, const odvgp_real *R, int kept)
 	const odvgp_real sign = dense ? GP__R(-1) : GP__R(1),
 					 *L = r->v.L + (dense ? 0 : q * (M * (M + 1) / 2));
 	odvgp_real *c = r->c + q * (M + 1);
-	for (size_t j = 0; j < M; j++) c[j] = dense && kept ? r->A[j] : 0;
+	const odvgp_real *A = r->A, on = dense && kept ? 1 : 0;
+	for (size_t j = 0; j < M; j++) c[j] = on * A[j];
 	c[M] = kept ? GP__R(-1) : 0;
 	if (!dense && !kept) return;
 	if (!dense) gp__rows_solve_transposed(M, L, r->T);
@@ -13196,48 +13271,50 @@ static void gp__row_weights(gp__row *r, size_t q, const odvgp_real *R, int kept)
 	if (dense) gp__rows_solve_transposed(M, L, c);
 }
 
-/*	to <- to + w (u - z), or w z. */
-GP__INLINE void gp__rows_add(size_t n, odvgp_real w, int product, const odvgp_real *u,
-		const odvgp_real *z, odvgp_real *to)
+/*	Adds sum_j w_j dk(z_j,x)/du of n > 0 points to `to` [columns], without the factor 2 of distances
+	and -1 of products. slope [n,groups]; w_j are step apart. r->A is lost. */
+static void gp__row_slopes(const gp__row *r, size_t n, const odvgp_real *z, const odvgp_real *slope,
+		const odvgp_real *w, size_t step, odvgp_real *to)
 {
-	for (; n > 0; n--, u++, z++) *to++ += w * (product ? *z : *u - *z);
-}
-
-/*	Adds dk(z,x)/du of n points, times their coefficients: a [n,P] for the means, and c [P,M+1], from
-	its first column on, for the variances; either may be NULL. */
-static void gp__row_slopes(
-		gp__row *r, size_t n, const odvgp_real *z, const odvgp_real *a, const odvgp_real *c)
-{
-	const gp__compact_view *v = &r->v;
-	const size_t columns = r->p->columns, P = r->P;
-	const int single = gp__row_is_single(r);
-	for (; n > 0; n--, z += columns) {
-		if (single) {
-			gp__rows_radial(v->node[0] & 255, v->par[0],
-					v->par[1] * gp__rows_distance(columns, r->u, z), r->slope);
-			*r->slope *= v->par[1];
-		} else gp__rows_kernel(r->p, v, r->u, z, r->slope);
-		for (size_t g = 0, from = 0, width; g < r->p->groups; g++, from += width) {
-			const int product = (v->group[g] & 255) == GP__INNER_PRODUCT;
-			const odvgp_real slope = (odvgp_real)(product ? 1 : 2) * r->slope[g];
-			width = v->group[g] >> 8;
-			for (size_t q = 0; q < P; q++) {
-				const size_t to = q * columns + from;
-				if (a)
-					gp__rows_add(
-							width, slope * a[q], product, r->u + from, z + from, r->mean_by_u + to);
-				if (c)
-					gp__rows_add(width, -2 * slope * c[q * (r->p->M + 1)], product, r->u + from,
-							z + from, r->var_by_u + to);
+	const size_t columns = r->p->columns, groups = r->p->groups;
+	const odvgp_real *u = r->u;
+	for (size_t g = 0; g < groups; g++) {
+		const int product = (r->v.group[g] & 255) == GP__INNER_PRODUCT;
+		const odvgp_real *d = slope + g, *wj = w;
+		odvgp_real *A = r->A;
+		size_t j = n;
+		do {
+			*A++ = *wj * *d;
+			wj += step;
+			d += groups;
+		} while (--j > 0);
+		for (size_t left = r->v.group[g] >> 8, two; left > 0; left -= two) {
+			const odvgp_real *at = z;
+			j = n;
+			A = r->A;
+			two = 1;
+#ifdef GP__ROWS_ARM
+			if (left > 1) {
+				odvgp_real u0 = product ? 0 : u[0], u1 = product ? 0 : u[1];
+				size_t row = columns * sizeof *z;
+				GP__ROWS_BY(1, j,
+						"vldmia %1!, {s0}; vldmia %2, {s2-s3}; add %2, %2, %3; vsub.f32 s2, %4, s2;"
+						"vsub.f32 s3, %5, s3; vmla.f32 %6, s0, s2; vmla.f32 %7, s0, s3;",
+						"+r"(A), "+r"(at), "+r"(row), "+t"(u0), "+t"(u1), "+t"(to[0]), "+t"(to[1]))
+				two = 2;
 			}
+#endif
+			for (; j > 0; j--, at += columns) *to += *A++ * ((product ? 0 : *u) - *at);
+			u += two;
+			z += two;
+			to += two;
 		}
-		if (a) a += P;
-		if (c) c++;
 	}
 }
 
-/*	by_x [P,D] += derivatives by_u of the unit's processes. */
-static void gp__row_to_x(gp__row *r, const odvgp_real *by_u, odvgp_real *by_x)
+/*	by_x [P,D] += scale times the derivatives by_u of the unit's processes. */
+static void gp__row_to_x(
+		const gp__row *r, odvgp_real scale, const odvgp_real *by_u, odvgp_real *by_x)
 {
 	const gp__compact_view *v = &r->v;
 	const size_t D = r->p->D, columns = r->p->columns;
@@ -13246,14 +13323,14 @@ static void gp__row_to_x(gp__row *r, const odvgp_real *by_u, odvgp_real *by_x)
 		for (size_t g = 0, c = 0, end = 0; g < r->p->groups; g++)
 			for (end += v->group[g] >> 8; c < end; c++) {
 				odvgp_real d = by_u[c] * v->factor[c];
-				uint32_t x = v->source[c];
-				if ((v->group[g] & 255) == GP__CIRCLE && GP__KERNEL_HAS(GP__PERIODIC)) {
+				const uint32_t geometry = v->group[g] & 255, x = v->source[c];
+				if (geometry == GP__CIRCLE && GP__KERNEL_HAS(GP__PERIODIC)) {
 					/* (cos, sin) moves along (-sin, cos) */
 					d = by_u[c + 1] * r->u[c] - by_u[c] * r->u[c + 1];
 					d *= GP__R(6.28318530717958647692) * v->factor[c];
 					c++;
 				}
-				by_x[x] += d;
+				by_x[x] += (geometry == GP__INNER_PRODUCT ? -scale : 2 * scale) * d;
 			}
 }
 
@@ -13266,8 +13343,17 @@ static void gp__row_mean(gp__row *r, const odvgp_real *x, int features)
 	const odvgp_real *alpha = p->flags & GP__ROWS_NO_ALPHA ? NULL : v->alpha, *A = v->A;
 	gp__row_inputs(r, x);
 	for (size_t q = 0; q < r->P; q++) mean[q] = 0;
-	if (features || alpha) gp__row_sums(r, p->M, v->beta, alpha, features ? r->A : NULL);
-	gp__row_sums(r, p->M_gamma, v->gamma, v->a, NULL);
+	for (odvgp_real *to = r->mean_by_u; to < r->mean_by_x; to++) *to = 0;
+	for (size_t j = 0, n; j < p->M_gamma; j += n) {
+		const odvgp_real *Z = v->gamma + j * p->columns, *a = v->a + j * r->P;
+		n = GP__MIN(GP__ROWS_ROOM(p), p->M_gamma - j);
+		gp__row_kernels(r, n, Z);
+		gp__row_sums(r, n, a);
+		for (size_t q = 0; q < r->P && r->slopes; q++)
+			r->slopes(r, n, Z, r->slope, a + q, r->P, r->mean_by_u + q * p->columns);
+	}
+	if (features || alpha) gp__row_kernels(r, p->M, v->beta);
+	if (alpha) gp__row_sums(r, p->M, alpha);
 	for (size_t q = 0; q < r->P; q++) mean[q] = gp__rows_choose(r->bad, 0, mean[q]) + v->b[q];
 	for (size_t d = 0; d < p->D && p->flags & GP__ROWS_LINEAR; d++)
 		for (size_t q = 0; q < r->P; q++)
@@ -13279,17 +13365,19 @@ static void gp__row_var(gp__row *r)
 {
 	const gp__compact *p = r->p;
 	const int dense = p->factor == GP__FACTOR_OF_S;
-	const odvgp_real prior = gp__rows_kernel(p, &r->v, r->u, r->u, NULL), *R = r->v.R;
-	odvgp_real left = prior;
+	const odvgp_real *R = r->v.R;
+	odvgp_real prior = *r->v.par, left, *slope = r->slope;
+	if (slope) slope += p->M * p->groups;
+	if (!r->single) prior = gp__rows_kernel(p, &r->v, r->u, r->u, slope);
+	left = prior;
 	if (dense) {
-		gp__rows_solve(p->M, r->v.L, r->A);
-		left -= gp__rows_dot(p->M, r->A, r->A);
-		left = gp__rows_choose(left < 0, 0, left);
+		left -= gp__rows_solve(p->M, r->v.L, r->A);
+		left = left < 0 ? 0 : left;
 	}
 	for (size_t q = 0; q < r->P; q++) {
 		const odvgp_real *own = R;
 		const odvgp_real square = gp__row_factor(r, q, &R), rest = prior - square,
-						 var = dense ? left + square : gp__rows_choose(rest < 0, 0, rest);
+						 var = dense ? left + square : (rest < 0 ? 0 : rest);
 		r->var[r->first + q] = gp__rows_choose(r->bad, prior, var);
 		if (r->weights) r->weights(r, q, own, (dense ? left : var) > 0);
 	}
@@ -13301,14 +13389,18 @@ static void gp__row_gradients(gp__row *r)
 	const gp__compact *p = r->p;
 	const gp__compact_view *v = &r->v;
 	const size_t C = p->columns, P = r->P, M = p->M;
-	for (size_t k = 0; k < P * C; k++) r->mean_by_u[k] = r->var_by_u[k] = 0;
 	for (size_t k = r->first * p->D; k < (r->first + P) * p->D; k++)
 		r->mean_by_x[k] = r->var_by_x[k] = 0;
-	gp__row_slopes(r, M, v->beta, p->flags & GP__ROWS_NO_ALPHA ? NULL : v->alpha, r->c);
-	gp__row_slopes(r, 1, r->u, NULL, r->c + M);
-	gp__row_slopes(r, p->M_gamma, v->gamma, v->a, NULL);
-	gp__row_to_x(r, r->mean_by_u, r->mean_by_x);
-	gp__row_to_x(r, r->var_by_u, r->var_by_x);
+	for (size_t q = 0; q < P; q++) {
+		const odvgp_real *c = r->c + q * (M + 1);
+		odvgp_real *to = r->var_by_u + q * C;
+		if (!(p->flags & GP__ROWS_NO_ALPHA))
+			gp__row_slopes(r, M, v->beta, r->slope, v->alpha + q, P, r->mean_by_u + q * C);
+		gp__row_slopes(r, M, v->beta, r->slope, c, 1, to);
+		if (!r->single) gp__row_slopes(r, 1, r->u, r->slope + M * p->groups, c + M, 1, to);
+	}
+	gp__row_to_x(r, 1, r->mean_by_u, r->mean_by_x);
+	gp__row_to_x(r, -2, r->var_by_u, r->var_by_x);
 	for (size_t k = 0; k < p->D * P && p->flags & GP__ROWS_LINEAR; k++)
 		r->mean_by_x[(r->first + k % P) * p->D + k / P] += v->A[k];
 }
@@ -13316,7 +13408,7 @@ static void gp__row_gradients(gp__row *r)
 /* --- the public calls --- */
 
 /*	No sentence and no number: a double has no place here. */
-static odvgp_status gp__rows_fail(
+GP__NOINLINE odvgp_status gp__rows_fail(
 		odvgp_info *info, odvgp_status status, const char *what, ptrdiff_t row)
 {
 	if (info) {
@@ -13681,6 +13773,8 @@ static void gp__row_run(gp__row *r, const odvgp_real *x, int variance)
 	const gp__compact *p = r->p;
 	r->bad = !gp__finite(x, (ptrdiff_t)p->D);
 	gp__rows_view_of(p, &r->v);
+	const uint32_t kind = r->v.node[0] & 255;
+	r->single = p->nodes == 1 && (kind <= GP__MATERN52 || kind == GP__PERIODIC);
 	for (r->first = 0; r->first < p->P; r->first += r->P) {
 		gp__rows_next_unit(p, &r->v);
 		gp__row_mean(r, x, variance);
@@ -13750,6 +13844,7 @@ static void gp__row_begin(gp__row *r, void *scratch)
 {
 	r->u = (odvgp_real *)scratch;
 	r->y = NULL;
+	r->slopes = NULL;
 	r->weights = NULL;
 	r->gradients = NULL;
 	r->put = NULL;
@@ -13786,6 +13881,7 @@ ODVGP_API odvgp_status odvgp_predict_gradient(const odvgp_server *s, const odvgp
 	if (gradient->hessian || gradient->cov)
 		return gp__rows_fail(info, ODVGP_E_UNSUPPORTED, gradient->hessian ? "hessian" : "cov", -1);
 	gp__row_begin(&r, scratch);
+	r.slopes = gp__row_slopes;
 	r.weights = gp__row_weights;
 	r.gradients = gp__row_gradients;
 	r.put = gp__row_put;
