@@ -137,7 +137,7 @@ packages: $(B)/libodvgp.so $(B)/odvgp
 # Tests use internals. The library is compiled once for each folder, as users compile it but with
 # external linkage for its internals (tests/internals.awk, tests/library.c), and linked to all
 # programs but those that compile it with options of their own.
-OWN       := test_alias test_base_kernels test_config test_terms test_watch
+OWN       := test_base_kernels test_config test_terms
 LINKED    := $(filter-out $(OWN),$(TESTS))
 INTERNALS := $(B)/internals
 $(INTERNALS)/odvgp.h: PART := declarations
@@ -163,7 +163,7 @@ $(eval $(call with_internals,$(B)))
 $(eval $(call with_internals,$(B)/f32,$(FLOAT)))
 # The others compile the whole header; with ODVGP_STATIC, functions that a program does not call are
 # left out.
-$(OWN:%=$(B)/%) $(OWN:%=$(B)/f32/%): CFLAGS := -Og
+$(OWN:%=$(B)/%) $(OWN:%=$(B)/f32/%): CFLAGS := -O0
 $(OWN:%=$(B)/%): $(B)/%: tests/%.c
 	$(call compile,-DODVGP_STATIC=)
 $(OWN:%=$(B)/f32/%): $(B)/f32/%: tests/%.c
