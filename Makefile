@@ -190,6 +190,9 @@ $(B)/tool: CFLAGS := -O0
 $(B)/tool: LIBS := $(B)/internals.o $(LIBS)
 $(B)/tool: examples/odvgp.c $(B)/internals.o
 	$(call compile,$(THREADS) -DODVGP__IMPLEMENTED)
+# Data and models of all its tests.
+$(B)/tool.data/trained: $(B)/tool tests/tool/tool.sh
+	@sh tests/tool/tool.sh $< --data
 
 # Two builds of the library in one program.
 BASE_KERNELS := $(addsuffix /test_base_kernels,$(B) $(B)/f32 $(B)/sanitize $(B)/sanitize/f32 \
@@ -242,7 +245,7 @@ short    = $(if $(ALL),$(linked),$(filter-out $(1)/f32/%,$(linked)) \
 
 ## test: all tests, about two minutes on two cores; needs only a C compiler; ALL=1: all programs in
 ##   float too, at full length
-test: $(call short,$(B))
+test: $(call short,$(B)) $(B)/tool.data/trained
 	@$(if $(ALL),,ODVGP_TEST_SHORT=1) sh tests/checks/run.sh $(call commands,$(call short,$(B)))
 
 ## test-isa: the tests with every instruction set forced; ALL=1: at full length, all in float too
