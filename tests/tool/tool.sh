@@ -67,15 +67,20 @@ predict() {
     "$tool" predict --model "$model" --data "$data" --out t.txt --threads 1 "$@" >/dev/null
 }
 
+# waits_for TEXT FILE: until FILE holds TEXT or the background program $pid has ended.
+waits_for() {
+    while ! grep -q "$1" "$2" 2>/dev/null && kill -0 $pid 2>/dev/null; do sleep 0.1; done
+}
+
 # interrupted TEXT FILE ARGUMENTS...: runs the tool with its output in FILE, stops it by Ctrl-C, or
 # by the signal $signal, once int.err holds TEXT, and returns its exit code.
 interrupted() {
-    text=$1 file=$2 tries=0
+    text=$1 file=$2
     shift 2
+    rm -f int.err
     "$tool" "$@" >"$file" 2>int.err &
     pid=$!
-    while [ $tries -lt 100 ] &&
-        ! grep -q "$text" int.err 2>/dev/null; do sleep 0.1; tries=$((tries + 1)); done
+    waits_for "$text" int.err
     sleep 0.3
     kill -${signal:-INT} $pid
     wait $pid
