@@ -161,6 +161,8 @@ $(B)/internals.o $(B)/f32/internals.o: CFLAGS := -O2
 $(LINKED:%=$(B)/%) $(LINKED:%=$(B)/f32/%): CFLAGS := -Og
 $(eval $(call with_internals,$(B)))
 $(eval $(call with_internals,$(B)/f32,$(FLOAT)))
+# The states of the pool are counted by the program itself.
+$(B)/test_pool: CFLAGS := -O2
 # gcc reads the derived header of most of these programs as it was after parsing. Where it does not
 # fit, and with other compilers, they read the header itself.
 define precompiled
@@ -231,7 +233,7 @@ tsan: $(TSAN)
 # The programs of one folder, and the commands that run them, what takes longest first: test_oracle
 # reads its cases, the tool is driven by a script, which reads one subject in each command.
 SUBJECTS := $(filter-out tool,$(basename $(notdir $(wildcard tests/tool/*.sh))))
-LONGEST  := likelihoods time files stop
+LONGEST  := likelihoods race time stop pictures targets
 SUBJECTS := $(filter $(LONGEST),$(SUBJECTS)) $(filter-out $(LONGEST),$(SUBJECTS))
 first    = $(filter %/$(1),$(2)) $(filter-out %/$(1),$(2))
 programs = $(1)/odvgp $(call first,test_products,$(TESTS:%=$(1)/%) $(FLOAT_TESTS:%=$(1)/f32/%))
@@ -273,11 +275,12 @@ $(B)/soak: tests/long/soak.c
 
 ## soak: 2,000 default steps of every member on six data sets, six minutes; build/soak.txt keeps
 ##   what has passed; WORDS=om:adam: of this one
-soak: $(B)/soak $(B)/test_warm $(B)/test_densities $(B)/tool
+soak: $(B)/soak $(B)/test_warm $(B)/test_densities $(B)/f32/test_densities $(B)/tool
 	@[ ! -f $(B)/soak.txt ] || [ $(B)/soak.txt -nt $(B)/soak ] || rm $(B)/soak.txt
 	@$(B)/soak $(B)/soak.txt $(WORDS)
 	@$(if $(WORDS),,ODVGP_TEST_LONG=1 $(B)/test_warm few_rows)
 	@$(if $(WORDS),,ODVGP_TEST_LONG=1 $(B)/test_densities)
+	@$(if $(WORDS),,ODVGP_TEST_LONG=1 $(B)/f32/test_densities)
 	@$(if $(WORDS),,ODVGP_TEST_LONG=1 sh tests/tool/tool.sh $(B)/tool stop)
 
 ## mutants: fifty wrong lines in odvgp.h, which tests must notice; a quarter of an hour;

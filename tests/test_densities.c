@@ -592,6 +592,7 @@ static row of_three(const char *name, const double *mean, const double *sd)
 TEST(softmax_of_several_classes)
 {
 	int round, k;
+	if (BY_PRECISION(0, test_size(0, 1))) SKIP("in float by make soak");
 	test_seed = 42;
 	for (round = 0; round < (getenv("ODVGP_TEST_LONG") ? 100 : test_size(8, 1)); round++) {
 		double mean[3], sd[3], total = 0, size = decades(-1, 2.3);

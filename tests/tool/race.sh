@@ -33,7 +33,7 @@ race --data grid.csv --auto-tries 1 --model one.odvgp >t.json 2>err.txt
 check "race: none with --auto-tries 1" sh -c '! grep -q "race on" err.txt'
 "$tool" train --data plain.csv --threads 1 --auto-tries 4 --model few.odvgp >t.txt 2>err.txt
 check "race: none with few rows" sh -c '! grep -q "race on" err.txt'
-race --data labels.csv --auto-tries 2 --model labels.odvgp >t.json 2>err.txt
+race --data labels.csv --auto-tries 2 --set lik.nodes=8 --model labels.odvgp >t.json 2>err.txt
 check "race: of classes" test "$(grep -c '  chosen$' err.txt) $(value t.json likelihood)" = "1 softmax"
 for bad in 0 7 x; do
     check "refused: --auto-tries $bad" refuses "--auto-tries $bad" train --data grid.csv --auto-tries $bad \
