@@ -25,7 +25,7 @@ static void assertion(const char *text, int line)
 	abort();
 }
 
-#define malloc                  counted_malloc
+#define malloc                   counted_malloc
 #define GP__PROBE(node, reverse) (test_probe ? test_probe(node, reverse) : (void)0)
 #define ODVGP_ASSERT(x)          ((x) ? (void)0 : assertion(#x, __LINE__))
 #define GP__WATCH_WORK           test_watch_work

@@ -1,5 +1,5 @@
-/*  One row of a likelihood: its expectation, log density or moments, as the library's own calls give
-    them. Include odvgp.h with its implementation before this file. */
+/*  One row of a likelihood: its expectation, log density or moments, as the library gives them.
+    Include odvgp.h with its implementation before this file. */
 #ifndef LIK_JOB_H
 #define LIK_JOB_H
 
