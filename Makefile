@@ -245,7 +245,7 @@ linked   = $(patsubst %/odvgp,%/tool,$(programs))
 short    = $(if $(ALL),$(linked),$(filter-out $(1)/f32/%,$(linked)) \
            $(filter $(BRIEF_FLOAT:%=$(1)/f32/%),$(linked)))
 
-## test: all tests, a minute and a half on two cores; needs only a C compiler; ALL=1: all programs in
+## test: all tests, 90 seconds on two cores; needs only a C compiler; ALL=1: all programs in
 ##   float too, at full length
 test: $(call short,$(B)) $(B)/tool.data/trained
 	@$(if $(ALL),,ODVGP_TEST_SHORT=1) sh tests/checks/run.sh $(call commands,$(call short,$(B)))
