@@ -17733,16 +17733,17 @@ typedef struct {
 } gp__op_row;
 
 /* clang-format off */
+#define GP__OP_OF(name, forward, reverse, stores, lasts, samples, aux, scratch) \
+	{name, forward, reverse, GP__STORES_##stores, lasts, samples, aux, scratch}
 #define GP__OP_AS(name, as, stores, lasts, samples, aux, scratch) \
-	{#name, gp__##as##_forward, gp__##as##_reverse, GP__STORES_##stores, lasts, samples, aux, \
-		scratch}
+	GP__OP_OF(#name, gp__##as##_forward, gp__##as##_reverse, stores, lasts, samples, aux, scratch)
 #define GP__OP(name, lasts, aux, scratch) GP__OP_AS(name, name, BOTH, lasts, 0, aux, scratch)
 #define GP__PLAIN(name, lasts)            GP__OP(name, lasts, NULL, NULL)
 #define GP__WITH_AUX(name)                GP__OP(name, 0, gp__##name##_aux, NULL)
 static const gp__op_row gp__ops[GP__OPS] = {
-	/* in the order of gp__op: name, stores, lasts, samples, aux, scratch */
-	{"param", gp__do_nothing, gp__do_nothing, GP__STORES_NOTHING, 0, 0, NULL, NULL},
-	{"input", gp__do_nothing, gp__do_nothing, GP__STORES_VALUE, 0, 0, NULL, NULL},
+	/* in the order of gp__op */
+	GP__OP_OF("param", gp__do_nothing, gp__do_nothing, NOTHING, 0, 0, NULL, NULL),
+	GP__OP_OF("input", gp__do_nothing, gp__do_nothing, VALUE, 0, 0, NULL, NULL),
 	GP__OP(kernel, 1, NULL, gp__kernel_scratch_bytes),
 	GP__OP(kernel_diag, 1, gp__kernel_diag_aux, gp__kernel_diag_scratch_bytes),
 	GP__OP(kernel_vec, 0, gp__kernel_vec_aux, gp__kernel_vec_scratch_bytes),
@@ -17769,8 +17770,8 @@ static const gp__op_row gp__ops[GP__OPS] = {
 	GP__OP_AS(moments, moments, MOMENTS, 0, 0, NULL, NULL),
 	GP__WITH_AUX(collapsed),
 	GP__WITH_AUX(evidence),
-	{"nat_stats", gp__do_nothing, gp__nat_stats_reverse, GP__STORES_STATS, 0, 0,
-		gp__nat_stats_aux, NULL},
+	GP__OP_OF("nat_stats", gp__do_nothing, gp__nat_stats_reverse, STATS, 0, 0, gp__nat_stats_aux,
+		NULL),
 	GP__PLAIN(mix, 0),
 	GP__PLAIN(stack, 0),
 };
@@ -18412,56 +18413,55 @@ static void gp__blocks_freeze(const gp__unit *u, const gp__view *v)
 	gp__freeze_sqrt(u, GP__ON_GAMMA, v->factor_v);
 }
 
-/*	head and tile, NULL if the build has none of these members. */
+/*	head and tile are NULL if the build has none of these members. */
 #define GP__PART_IF(members, head, tile) \
 	(ODVGP_MEMBERS) & (members) ? head : (gp__part_head *)NULL, \
 			(ODVGP_MEMBERS) & (members) ? tile : (gp__part_tile *)NULL
 
-/*	In the order of odvgp_mean_part and odvgp_cov_part. >>model explains the fields:
-	{name, without_gamma, mu, gamma, Z_gamma, a, v_mu, has_a_beta, steps, scale, optimum,
-	objectives, head, tile},
-	{name, without_gamma, factor, q_sqrt, v_sqrt, diag, Z_gamma, sqrt_power, sqrt_start, steps,
-	optimum, objectives, head, tile, freeze}. */
+/*	>>model explains the fields. */
+/* clang-format off */
+#define GP__MEAN_PART(name, without_gamma, mu, gamma, Z_gamma, a, v_mu, has_a_beta, steps, scale, \
+		objectives, members, head, tile) \
+	{name, ODVGP_MEAN_PART_##without_gamma, GP__MU_##mu, GP__##gamma##_GAMMA, Z_gamma, a, v_mu, \
+			has_a_beta, steps, GP__SCALE_##scale, GP__OPTIMUM_WEIGHTS, objectives, \
+			GP__PART_IF(members, gp__##head##_head, gp__##tile##_tile)}
+#define GP__COV_PART(name, without_gamma, factor, q_sqrt, v_sqrt, diag, Z_gamma, sqrt_power, \
+		sqrt_start, steps, optimum, objectives, members, head, freeze) \
+	{name, ODVGP_COV_PART_##without_gamma, GP__##factor, q_sqrt, v_sqrt, diag, Z_gamma, \
+			sqrt_power, sqrt_start, steps, GP__OPTIMUM_##optimum, objectives, \
+			GP__PART_IF(members, gp__##head##_head, gp__##head##_tile), gp__##freeze##_freeze}
+/* clang-format on */
+
+/*	In the order of odvgp_mean_part. */
 static const gp__mean_part gp__mean_parts[] = {
-		{"beta", ODVGP_MEAN_PART_BETA, GP__MU_MEAN, GP__NO_GAMMA, NULL, NULL, NULL, 1,
-				GP__STEPS_BETA, GP__SCALE_PRIOR, GP__OPTIMUM_WEIGHTS,
-				GP__HAS_COLLAPSED | GP__HAS_TIGHT,
-				GP__PART_IF(ODVGP_MEMBER_COUPLED, gp__beta_head, gp__beta_tile)},
-		{"orth", ODVGP_MEAN_PART_ORTH, GP__MU_MEAN, GP__RESIDUAL_GAMMA, "Z_gamma", "a_gamma", NULL,
-				1, GP__STEPS_BETA, GP__SCALE_RESIDUAL, GP__OPTIMUM_WEIGHTS, 0,
-				GP__PART_IF(ODVGP_MEMBER_ORTH, gp__orth_head, gp__gamma_tile)},
-		{"hybrid", ODVGP_MEAN_PART_HYBRID, GP__MU_MEAN, GP__RESIDUAL_GAMMA, "Z_gamma", "a_gamma",
-				NULL, 1, GP__STEPS_BETA, GP__SCALE_SUM, GP__OPTIMUM_WEIGHTS, 0,
-				GP__PART_IF(ODVGP_MEMBER_HYBRID, gp__hybrid_head, gp__gamma_tile)},
-		{"free", ODVGP_MEAN_PART_FREE, GP__MU_COEFFICIENTS, GP__FREE_GAMMA, "Z_alpha", "a", NULL, 0,
-				GP__STEPS_DIAGONAL | GP__STEPS_WATCHED, GP__SCALE_PRIOR, GP__OPTIMUM_WEIGHTS,
-				GP__HAS_EXACT,
-				GP__PART_IF(
-						ODVGP_MEMBER_DECOUPLED | ODVGP_MEMBER_OM, gp__free_head, gp__free_tile)},
-		{"blocks", ODVGP_MEAN_PART_BETA, GP__MU_MEAN, GP__WHITE_GAMMA, "Z_gamma", NULL, "v_mu", 0,
-				GP__STEPS_BETA | GP__STEPS_GAMMA, GP__SCALE_PRIOR, GP__OPTIMUM_WEIGHTS,
-				GP__HAS_COLLAPSED | GP__HAS_PARTLY,
-				GP__PART_IF(ODVGP_MEMBER_SOLVE, gp__beta_head, gp__beta_tile)}};
+		GP__MEAN_PART("beta", BETA, MEAN, NO, NULL, NULL, NULL, 1, GP__STEPS_BETA, PRIOR,
+				GP__HAS_COLLAPSED | GP__HAS_TIGHT, ODVGP_MEMBER_COUPLED, beta, beta),
+		GP__MEAN_PART("orth", ORTH, MEAN, RESIDUAL, "Z_gamma", "a_gamma", NULL, 1, GP__STEPS_BETA,
+				RESIDUAL, 0, ODVGP_MEMBER_ORTH, orth, gamma),
+		GP__MEAN_PART("hybrid", HYBRID, MEAN, RESIDUAL, "Z_gamma", "a_gamma", NULL, 1,
+				GP__STEPS_BETA, SUM, 0, ODVGP_MEMBER_HYBRID, hybrid, gamma),
+		GP__MEAN_PART("free", FREE, COEFFICIENTS, FREE, "Z_alpha", "a", NULL, 0,
+				GP__STEPS_DIAGONAL | GP__STEPS_WATCHED, PRIOR, GP__HAS_EXACT,
+				ODVGP_MEMBER_DECOUPLED | ODVGP_MEMBER_OM, free, free),
+		GP__MEAN_PART("blocks", BETA, MEAN, WHITE, "Z_gamma", NULL, "v_mu", 0,
+				GP__STEPS_BETA | GP__STEPS_GAMMA, PRIOR, GP__HAS_COLLAPSED | GP__HAS_PARTLY,
+				ODVGP_MEMBER_SOLVE, beta, beta),
+};
+
+/*	In the order of odvgp_cov_part. */
 static const gp__cov_part gp__cov_parts[] = {
-		{"dense", ODVGP_COV_PART_DENSE, GP__FACTOR_OF_S, "q_sqrt", NULL, NULL, NULL, 0, 1,
-				GP__STEPS_BETA, GP__OPTIMUM_ROOTS,
-				GP__HAS_COLLAPSED | GP__HAS_PARTLY | GP__HAS_TIGHT,
-				GP__PART_IF(ODVGP_MEMBER_COUPLED | ODVGP_MEMBER_ORTH | ODVGP_MEMBER_HYBRID,
-						gp__dense_head, gp__dense_tile),
-				gp__dense_freeze},
-		{"inverse", ODVGP_COV_PART_INVERSE, GP__FACTOR_OF_INVERSE, "B_sqrt", NULL, NULL, NULL, -1,
-				GP__R(1e-3), 0, GP__OPTIMUM_INVERSE, 0,
-				GP__PART_IF(ODVGP_MEMBER_DECOUPLED, gp__inverse_head, gp__inverse_tile),
-				gp__inverse_freeze},
-		{"diagonal", ODVGP_COV_PART_DIAGONAL, GP__DIAGONAL_OF_INVERSE, NULL, NULL, "q_diag", NULL,
-				0, 1, GP__STEPS_DIAGONAL | GP__STEPS_WATCHED, GP__OPTIMUM_DIAGONAL, GP__HAS_EXACT,
-				GP__PART_IF(ODVGP_MEMBER_OM, gp__inverse_head, gp__inverse_tile),
-				gp__inverse_freeze},
-		{"blocks", ODVGP_COV_PART_DENSE, GP__FACTOR_OF_S, "q_sqrt", "v_sqrt", NULL, "Z_gamma", 0, 1,
-				GP__STEPS_BETA | GP__STEPS_GAMMA, GP__OPTIMUM_ROOTS,
-				GP__HAS_COLLAPSED | GP__HAS_PARTLY,
-				GP__PART_IF(ODVGP_MEMBER_SOLVE, gp__dense_head, gp__dense_tile),
-				gp__blocks_freeze}};
+		GP__COV_PART("dense", DENSE, FACTOR_OF_S, "q_sqrt", NULL, NULL, NULL, 0, 1, GP__STEPS_BETA,
+				ROOTS, GP__HAS_COLLAPSED | GP__HAS_PARTLY | GP__HAS_TIGHT,
+				ODVGP_MEMBER_COUPLED | ODVGP_MEMBER_ORTH | ODVGP_MEMBER_HYBRID, dense, dense),
+		GP__COV_PART("inverse", INVERSE, FACTOR_OF_INVERSE, "B_sqrt", NULL, NULL, NULL, -1,
+				GP__R(1e-3), 0, INVERSE, 0, ODVGP_MEMBER_DECOUPLED, inverse, inverse),
+		GP__COV_PART("diagonal", DIAGONAL, DIAGONAL_OF_INVERSE, NULL, NULL, "q_diag", NULL, 0, 1,
+				GP__STEPS_DIAGONAL | GP__STEPS_WATCHED, DIAGONAL, GP__HAS_EXACT, ODVGP_MEMBER_OM,
+				inverse, inverse),
+		GP__COV_PART("blocks", DENSE, FACTOR_OF_S, "q_sqrt", "v_sqrt", NULL, "Z_gamma", 0, 1,
+				GP__STEPS_BETA | GP__STEPS_GAMMA, ROOTS, GP__HAS_COLLAPSED | GP__HAS_PARTLY,
+				ODVGP_MEMBER_SOLVE, dense, blocks),
+};
 
 static const gp__mean_part *gp__mean_part_of(const odvgp_config *c, ptrdiff_t layer)
 {

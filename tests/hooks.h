@@ -9,4 +9,10 @@ extern int test_allocations;
     behind the last one. */
 extern void (*test_probe)(int node, int reverse);
 
+/*  NULL, or called for each assertion that does not hold, instead of abort. */
+extern void (*test_tripped)(void);
+
+/*  GP__WATCH_WORK and GP__WATCH_SLICE of odvgp.h. */
+extern double test_watch_work, test_watch_slice;
+
 #endif

@@ -5,69 +5,36 @@
 #include "odvgp.h"
 #include "test.h"
 #include "reference.h"
+#include "lik_job.h"
 
-enum { MOST_F = 12, MOST_PAR = 4, NODES = 20 };
 typedef struct row {
 	const char *name;
 	ptrdiff_t F, classes;
 	double jitter, par[MOST_PAR], y, mean[MOST_F], sd[MOST_F];
 } row;
-static odvgp_blas blas;
-static void *blas_block;
-
-static const gp__likelihood *row_of(const char *name)
-{
-	ptrdiff_t i;
-	for (i = 0; i < GP__COUNT(gp__likelihoods); i++)
-		if (!strcmp(gp__likelihoods[i].name, name)) return &gp__likelihoods[i];
-	printf("no likelihood is called %s\n", name);
-	exit(3);
-}
 
 /* ---- what the library says ---- */
 
-enum { DENSITY, MEAN, VARIANCE };
 /*  Rounds the numbers of a row to the library's, too. */
 static double value_of(row *r, int what, ptrdiff_t k)
 {
-	static odvgp_real rule[1 + 2 * NODES];
-	const gp__likelihood *lik = row_of(r->name);
-	odvgp_real Y = (odvgp_real)r->y, m[MOST_F], v[MOST_F], par[MOST_PAR], out[MOST_F],
-			   *work = NEW(odvgp_real, gp__lik_work(lik, r->F));
-	gp__lik_job job;
+	lik_row own;
 	ptrdiff_t i;
-	memset(&job, 0, sizeof job);
+	lik_row_start(&own, r->name, r->F, r->classes, r->jitter, NODES);
 	for (i = 0; i < r->F; i++) {
-		m[i] = (odvgp_real)r->mean[i];
-		v[i] = (odvgp_real)(r->sd[i] * r->sd[i]);
-		r->mean[i] = (double)m[i];
-		r->sd[i] = sqrt((double)v[i]);
+		own.mean[i] = (odvgp_real)r->mean[i];
+		own.var[i] = (odvgp_real)(r->sd[i] * r->sd[i]);
+		r->mean[i] = (double)own.mean[i];
+		r->sd[i] = sqrt((double)own.var[i]);
 	}
 	for (i = 0; i < MOST_PAR; i++) {
-		par[i] = (odvgp_real)r->par[i];
-		r->par[i] = (double)par[i];
+		own.par[i] = (odvgp_real)r->par[i];
+		r->par[i] = (double)own.par[i];
 	}
-	r->y = (double)Y;
-	if (rule[1] == 0) gp__gauss_hermite(NODES, rule + 1, rule + 1 + NODES);
-	rule[0] = (odvgp_real)r->jitter;
-	r->jitter = (double)rule[0];
-	job.lik = lik;
-	job.isa = blas.isa;
-	job.n = job.ld = 1;
-	job.F = r->F;
-	job.T = gp__lik_targets(lik, r->F);
-	job.classes = gp__classes(lik, r->F, r->classes);
-	job.Y = &Y;
-	job.mean = m;
-	job.var = v;
-	job.par = par;
-	job.rule = rule;
-	job.H = NODES;
-	job.work = work;
-	if (what == DENSITY) gp__log_density(&job, out);
-	else lik->y_moments(&job, what == MEAN ? out : NULL, what == VARIANCE ? out : NULL);
-	free(work);
-	return (double)out[what == DENSITY ? 0 : k];
+	own.Y = (odvgp_real)r->y;
+	r->y = (double)own.Y;
+	r->jitter = (double)own.rule[0];
+	return lik_row_value(&own, what, k);
 }
 
 /* ---- the reference ---- */
@@ -625,6 +592,7 @@ static row of_three(const char *name, const double *mean, const double *sd)
 TEST(softmax_of_several_classes)
 {
 	int round, k;
+	if (BY_PRECISION(0, test_size(0, 1))) SKIP("in float by make soak");
 	test_seed = 42;
 	for (round = 0; round < (getenv("ODVGP_TEST_LONG") ? 100 : test_size(8, 1)); round++) {
 		double mean[3], sd[3], total = 0, size = decades(-1, 2.3);
@@ -752,10 +720,8 @@ TEST(rows_that_were_wrong)
 
 int main(int argc, char **argv)
 {
-	size_t bytes = odvgp_blas_size(NULL, NULL);
 	test_begin(argc, argv);
-	blas_block = test_alloc(bytes);
-	if (odvgp_blas_init(&blas, NULL, test_isa(), blas_block, bytes, NULL)) return 3;
+	if (start_blas()) return 3;
 	find_nodes();
 	RUN(densities_on_a_grid);
 	RUN(softmax_of_several_classes);

@@ -4,6 +4,7 @@
 #include "odvgp.h"
 #include "test.h"
 #include "reference.h"
+#include "lik_job.h"
 
 /* ---- special functions ---- */
 
@@ -68,77 +69,38 @@ TEST(nodes_of_gauss_and_hermite)
 
 /* ---- jobs ---- */
 
-enum { MOST_F = 6, MOST_PAR = 4, NODES = 20 };
 typedef struct setup {
 	const char *name;
 	ptrdiff_t F, H, classes;
 	double jitter, par[MOST_PAR];
 } setup;
-static odvgp_blas blas;
-static void *blas_block;
 
-static const gp__likelihood *row_of(const char *name)
-{
-	ptrdiff_t i;
-	for (i = 0; i < GP__COUNT(gp__likelihoods); i++)
-		if (!strcmp(gp__likelihoods[i].name, name)) return &gp__likelihoods[i];
-	return NULL;
-}
-enum { EXPECT, DENSITY, MEAN, VARIANCE };
 /*  One row's expectation or log density; derivatives [F] each and [MOST_PAR] unless NULL. Moments
     of class k, or of y. */
 static double value_of(const setup *s, double y, const double *mean, const double *var, int what,
 		ptrdiff_t k, double *dmean, double *dvar, double *dpar)
 {
-	static odvgp_real rule[1 + 2 * GP__MOST_NODES];
-	static ptrdiff_t H; /* whose nodes rule holds */
-	const gp__likelihood *lik = row_of(s->name);
-	odvgp_real Y = (odvgp_real)y, m[MOST_F], v[MOST_F], dm[MOST_F], dv[MOST_F], par[MOST_PAR],
-			   out[MOST_F], *work = NEW(odvgp_real, gp__lik_work(lik, s->F));
-	gp__lik_job job;
+	lik_row row;
 	double result;
 	ptrdiff_t i;
-	memset(&job, 0, sizeof job);
+	lik_row_start(&row, s->name, s->F, s->classes, s->jitter, s->H);
 	for (i = 0; i < s->F; i++) {
-		m[i] = (odvgp_real)mean[i];
-		v[i] = (odvgp_real)var[i];
+		row.mean[i] = (odvgp_real)mean[i];
+		row.var[i] = (odvgp_real)var[i];
 	}
-	for (i = 0; i < MOST_PAR; i++) par[i] = (odvgp_real)s->par[i];
-	if (H != s->H) {
-		H = s->H;
-		gp__gauss_hermite(H, rule + 1, rule + 1 + H);
-	}
-	rule[0] = (odvgp_real)s->jitter;
-	job.lik = lik;
-	job.isa = blas.isa;
-	job.n = job.ld = 1;
-	job.F = s->F;
-	job.T = gp__lik_targets(lik, s->F);
-	job.classes = gp__classes(lik, s->F, s->classes);
-	job.Y = &Y;
-	job.mean = m;
-	job.var = v;
-	job.par = par;
-	job.rule = rule;
-	job.H = s->H;
-	job.work = work;
+	for (i = 0; i < MOST_PAR; i++) row.par[i] = (odvgp_real)s->par[i];
+	row.Y = (odvgp_real)y;
 	if (dmean) {
-		job.dmean = dm;
-		job.dvar = dv;
-		job.dpar = dpar;
+		row.job.dmean = row.dmean;
+		row.job.dvar = row.dvar;
+		row.job.dpar = dpar;
 		for (i = 0; i < MOST_PAR; i++) dpar[i] = 0;
 	}
-	if (what == EXPECT) result = lik->expect(&job);
-	else {
-		if (what == DENSITY) gp__log_density(&job, out);
-		else lik->y_moments(&job, what == MEAN ? out : NULL, what == VARIANCE ? out : NULL);
-		result = (double)out[what == DENSITY ? 0 : k];
-	}
+	result = lik_row_value(&row, what, k);
 	for (i = 0; i < s->F && dmean; i++) {
-		dmean[i] = (double)dm[i];
-		dvar[i] = (double)dv[i];
+		dmean[i] = (double)row.dmean[i];
+		dvar[i] = (double)row.dvar[i];
 	}
-	free(work);
 	return result;
 }
 
@@ -1202,10 +1164,8 @@ TEST(ordinal_cuts_start_from_frequencies)
 
 int main(int argc, char **argv)
 {
-	size_t bytes = odvgp_blas_size(NULL, NULL);
 	test_begin(argc, argv);
-	blas_block = test_alloc(bytes);
-	if (odvgp_blas_init(&blas, NULL, test_isa(), blas_block, bytes, NULL)) return 3;
+	if (start_blas()) return 3;
 	RUN(log_gamma_and_its_derivative);
 	RUN(nodes_of_gauss_and_hermite);
 	RUN(derivatives_agree_with_differences);

@@ -633,9 +633,11 @@ static odvgp_status call_fit_q(kept *k)
 }
 static odvgp_status call_warm(kept *k)
 {
-	size_t bytes = odvgp_warm_start_scratch(k->m, NULL, NULL);
+	/* The stack does not depend on how many iterations there are. */
+	const odvgp_warm few = {0, 0, 2, 0};
+	size_t bytes = odvgp_warm_start_scratch(k->m, &few, NULL);
 	void *scratch = bytes ? test_alloc(bytes) : NULL;
-	odvgp_status s = odvgp_warm_start(k->m, k->X, k->Y, NULL, NULL, scratch, bytes, &k->info);
+	odvgp_status s = odvgp_warm_start(k->m, k->X, k->Y, &few, NULL, scratch, bytes, &k->info);
 	free(scratch);
 	return s;
 }

@@ -1,10 +1,9 @@
 /*  The watch: it is asked often, with sizes that make every product ask; it does not change a bit;
     and wherever it says stop, the model is as it was, to the last byte of its file, and goes on as
     if nothing had been. */
-#define GP__WATCH_WORK  1.0
-#define GP__WATCH_SLICE 1e3
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
+#include "hooks.h"
 
 #include "test.h"
 #include "models.h"
@@ -276,6 +275,7 @@ TEST(a_watch_may_use_the_model_after_a_step)
 int main(int argc, char **argv)
 {
 	test_begin(argc, argv);
+	test_watch_work = 1, test_watch_slice = 1e3;
 	RUN(a_stop_at_any_call_changes_nothing);
 	RUN(a_watch_may_use_the_model_after_a_step);
 	return test_end();

@@ -23,7 +23,7 @@ LC_ALL=C MAKEFLAGS='' "$MAKE" -pnRr B="$folder" OTHER=odvgp.h help 2>/dev/null |
         index($0, folder) == 1 && /^[^%=]*:( |$)/ && !skip { sub(/:.*/, ""); print }
         { if (skip) skip-- }' | sort -u >"$work/list"
 [ "$(wc -l <"$work/list")" -gt 100 ] || { echo "all-targets: make lists no targets"; exit 1; }
-without cover/ tsan/ cblas/ sanitize/f32/test
+without cover/ tsan/ cblas/ sanitize/f32/test tool.data/
 if echo 'int LLVMFuzzerTestOneInput(const unsigned char *x, unsigned long n) { return x && n > 9; }' |
     "$CLANG" -fsanitize=fuzzer -x c - -o "$work/program" 2>/dev/null; then
     for target in kernel model table; do echo "$folder/fuzz/fuzz_$target"; done >>"$work/list"

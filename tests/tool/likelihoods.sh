@@ -105,7 +105,7 @@ check "warm start: of classes" grep -q "^auto: .* --warm 150:100:0:0.03,150:60;"
 # Targets of shape 20 and of any size.
 awk 'BEGIN { srand(9); for (i = 0; i < 250; i++) { x = 6 * rand(); y = 0
     for (k = 0; k < 20; k++) y -= log(1 - rand()); printf "%.5f,%.6g\n", x, 5 * exp(sin(x)) * y } }' >wide.csv
-"$tool" train --data wide.csv --likelihood gamma --quiet --model t.odvgp --json >t.json
+"$tool" train --data wide.csv --likelihood gamma --iters 200 --quiet --model t.odvgp --json >t.json
 check "likelihood gamma: the shape is found" holds "$(value t.json shape | tr -d '[]') > 8 &&
     $(value t.json shape | tr -d '[]') < 30"
 # Tails so heavy that y would have no variance.

@@ -55,7 +55,7 @@ check "race: none of a model that goes on" no_race "--resume is given" --data gr
 "$tool" train --data plain.csv --threads 1 --model few.odvgp >t.txt 2>err.txt
 check "race: nothing is said without --auto-tries" sh -c '! grep -q "race" err.txt'
 check "refused: --auto-tries with --folds" refuses "--folds and --auto-tries exclude each other" train --data plain.csv --folds 3 --auto-tries 3
-race --data labels.csv --auto-tries 2 --model labels.odvgp >t.json 2>err.txt
+race --data labels.csv --auto-tries 2 --set lik.nodes=8 --model labels.odvgp >t.json 2>err.txt
 check "race: of classes" test "$(grep -c '  chosen$' err.txt) $(value t.json likelihood)" = "1 softmax"
 for bad in 0 7 x; do
     check "refused: --auto-tries $bad" refuses "--auto-tries $bad" train --data grid.csv --auto-tries $bad \

@@ -22,7 +22,7 @@ for basis in auto sgpr coupled; do
 done
 # With many classes fewer points leave time for steps.
 awk 'BEGIN { srand(8); for (i = 0; i < 900; i++) printf "%.4f,%.4f,c%d\n", rand(), rand(), i % 150 }' >t.csv
-"$tool" train --data t.csv --minutes 0.05 --threads 1 --quiet --model t.odvgp --json >t.json
+"$tool" train --data t.csv --minutes 0.02 --threads 1 --quiet --model t.odvgp --json >t.json
 check "--minutes: fewer points for 150 classes" holds "$(value t.json beta) < 100"
 for warm in off 50:30 50:30,100:10:20 100:30:0:0.05; do
     train --data plain.csv --basis orth --beta 10 --iters 20 --warm $warm --model t.odvgp --json >t.json
@@ -82,13 +82,13 @@ killed() {
     [ -f dead.odvgp.part ] && [ ! -f dead.odvgp ]
 }
 for basis in orth sgpr; do
-    few="--basis $basis --beta 60 --iters 1500 --warm 100:5"
+    few="--basis $basis --beta 60 --iters 800 --warm 100:5"
     # shellcheck disable=SC2086
     "$tool" train --data plain.csv --threads 1 --quiet $few --checkpoint 0 --model one.odvgp >/dev/null
     # shellcheck disable=SC2086
     check "checkpoint: $basis, killed" killed --data plain.csv $few
     check "checkpoint: $basis, resumed" "$tool" train --data plain.csv --threads 1 --quiet \
-        --iters 1500 --resume dead.odvgp --model dead.odvgp
+        --iters 800 --resume dead.odvgp --model dead.odvgp
     for model in one dead; do
         "$tool" predict --model $model.odvgp --data plain.csv --out $model.csv >/dev/null 2>&1
     done

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Tests of the command-line tool:  sh tests/tool/tool.sh build/odvgp [SUBJECT...]
 # A subject is a file SUBJECT.sh beside this one, which is read in a temporary folder of its own that
-# holds the data and models made here; without one all are run. Prints a line per check and
+# holds the data and models made here, or before by `tool.sh PROGRAM --data`; without one all are run. Prints a line per check and
 # `N passed, N failed`, and fails if a check does.
 LC_ALL=C
 export LC_ALL
@@ -67,15 +67,20 @@ predict() {
     "$tool" predict --model "$model" --data "$data" --out t.txt --threads 1 "$@" >/dev/null
 }
 
+# waits_for TEXT FILE: until FILE holds TEXT or the background program $pid has ended.
+waits_for() {
+    while ! grep -q "$1" "$2" 2>/dev/null && kill -0 $pid 2>/dev/null; do sleep 0.1; done
+}
+
 # interrupted TEXT FILE ARGUMENTS...: runs the tool with its output in FILE, stops it by Ctrl-C, or
 # by the signal $signal, once int.err holds TEXT, and returns its exit code.
 interrupted() {
-    text=$1 file=$2 tries=0
+    text=$1 file=$2
     shift 2
+    rm -f int.err
     "$tool" "$@" >"$file" 2>int.err &
     pid=$!
-    while [ $tries -lt 100 ] &&
-        ! grep -q "$text" int.err 2>/dev/null; do sleep 0.1; tries=$((tries + 1)); done
+    waits_for "$text" int.err
     sleep 0.3
     kill -${signal:-INT} $pid
     wait $pid
@@ -107,40 +112,57 @@ refuses() {
 }
 
 # ---- data: y = sin(3 a) + b^2 / 4 + small noise, 200 rows; the same with text, masks, targets ----
-# Random numbers that are the same in every awk.
-awk 'function uniform() { seed = seed * 16807 % 2147483647; return seed / 2147483647 }
-    BEGIN {
-        seed = 1
-        for (i = 0; i < 200; i++) {
-            a = 2 * uniform() - 1
-            b = 4 * uniform() - 2
-            y = sin(3 * a) + b * b / 4 + 0.05 * (uniform() - 0.5)
-            printf "%.6f,%.6f,%.6f\n", a, b, y
-        }
-    }' >plain.csv
-{ echo "a,b,y"; cat plain.csv; } >named.csv
-awk -F, 'BEGIN { OFS = "," } {
-    c = NR % 3 == 0 ? "red" : NR % 3 == 1 ? "green" : "blue"
-    print $1, c, NR % 2 ? "low" : "high", $2, $3 + (c == "red")
-}' plain.csv >rows
-{ echo 'a,colour,"size, of it",b,y'; sed 's/,red,/,"red",/' rows; } >text.csv
-awk 'NR % 5 == 0 { print "0,1"; next } { print "1,0" }' plain.csv >mask.csv
-awk -F, 'BEGIN { OFS = "," } { print $0, 2 * $1 - $2 }' plain.csv >two.csv
-awk 'BEGIN { OFS = "," } {
-    print 1e12 + 1e11 * (NR % 7), 1e-12 * (NR % 5), 3, NR % 7 + NR % 5
-}' plain.csv >scales.csv
-printf '1,2\n3,4\n' >short.csv
-awk 'BEGIN { for (i = 0; i < 50; i++) print "1,1,5" }' >same.csv
-awk -F, 'NR == 1 { print "id," $0; next } { print "id" NR "," $0 }' named.csv >ids.csv
-sed '3s/^[^,]*/NA/' named.csv >hole.csv
-cut -d, -f1,2 plain.csv >inputs.csv
+make_data() {
+    # Random numbers that are the same in every awk.
+    awk 'function uniform() { seed = seed * 16807 % 2147483647; return seed / 2147483647 }
+        BEGIN {
+            seed = 1
+            for (i = 0; i < 200; i++) {
+                a = 2 * uniform() - 1
+                b = 4 * uniform() - 2
+                y = sin(3 * a) + b * b / 4 + 0.05 * (uniform() - 0.5)
+                printf "%.6f,%.6f,%.6f\n", a, b, y
+            }
+        }' >plain.csv
+    { echo "a,b,y"; cat plain.csv; } >named.csv
+    awk -F, 'BEGIN { OFS = "," } {
+        c = NR % 3 == 0 ? "red" : NR % 3 == 1 ? "green" : "blue"
+        print $1, c, NR % 2 ? "low" : "high", $2, $3 + (c == "red")
+    }' plain.csv >rows
+    { echo 'a,colour,"size, of it",b,y'; sed 's/,red,/,"red",/' rows; } >text.csv
+    awk 'NR % 5 == 0 { print "0,1"; next } { print "1,0" }' plain.csv >mask.csv
+    awk -F, 'BEGIN { OFS = "," } { print $0, 2 * $1 - $2 }' plain.csv >two.csv
+    awk 'BEGIN { OFS = "," } {
+        print 1e12 + 1e11 * (NR % 7), 1e-12 * (NR % 5), 3, NR % 7 + NR % 5
+    }' plain.csv >scales.csv
+    printf '1,2\n3,4\n' >short.csv
+    awk 'BEGIN { for (i = 0; i < 50; i++) print "1,1,5" }' >same.csv
+    awk -F, 'NR == 1 { print "id," $0; next } { print "id" NR "," $0 }' named.csv >ids.csv
+    sed '3s/^[^,]*/NA/' named.csv >hole.csv
+    cut -d, -f1,2 plain.csv >inputs.csv
+    train --data named.csv --test-mask mask.csv:1 --iters 300 --lr 0.03 --natgrad-step 0.1 \
+        --model m.odvgp --json --trace trace.csv --plot curves.svg >out.json 2>err.txt
+    echo $? >trained
+    fit --data named.csv --basis coupled --beta 5 --iters 2 --model named.odvgp
+    "$tool" predict --model named.odvgp --data inputs.csv --out named.txt --quiet
+}
 steady="--lr 0.001 --natgrad-step 0.005" # the defaults fall over --iters
-train --data named.csv --test-mask mask.csv:1 --iters 300 --lr 0.03 --natgrad-step 0.1 \
-    --model m.odvgp --json --trace trace.csv --plot curves.svg >out.json 2>err.txt
-trained=$?
-fit --data named.csv --basis coupled --beta 5 --iters 2 --model named.odvgp
-"$tool" predict --model named.odvgp --data inputs.csv --out named.txt --quiet
 m="--model bad.odvgp" # of trainings that are refused
+# `--data` leaves them beside the program, for the runs of subjects that follow; a forced instruction
+# set makes its own.
+kept=$tool.data
+if [ "$1" != --data ] && [ -z "$ODVGP_ISA" ] && [ "$kept/trained" -nt "$tool" ] &&
+    [ "$kept/trained" -nt "$here/tool.sh" ]; then
+    cp -R "$kept/." .
+else
+    make_data
+fi
+trained=$(cat trained)
+if [ "$1" = --data ]; then
+    rm -rf "$kept"
+    cp -R . "$kept"
+    exit
+fi
 
 # ---- subjects ----
 for subject; do
