@@ -336,7 +336,11 @@ CONTENTS   (search for a tag with its arrows)
 #endif
 
 #ifndef ODVGP_MAX_LAYERS
+#ifdef ODVGP_FLOAT_ONLY
+#define ODVGP_MAX_LAYERS 1
+#else
 #define ODVGP_MAX_LAYERS 3
+#endif
 #endif
 #if ODVGP_MAX_LAYERS < 1 || ODVGP_MAX_LAYERS > 8
 #error "ODVGP_MAX_LAYERS must be 1..8"
@@ -358,7 +362,11 @@ CONTENTS   (search for a tag with its arrows)
 #define ODVGP_LIK_SOFTMAX           (1u << 12)
 #define ODVGP_LIK_HETEROSCEDASTIC   (1u << 13)
 #ifndef ODVGP_LIKELIHOODS
+#ifdef ODVGP_FLOAT_ONLY
+#define ODVGP_LIKELIHOODS ODVGP_LIK_GAUSSIAN
+#else
 #define ODVGP_LIKELIHOODS 0x3fffu
+#endif
 #endif
 #define ODVGP_KERNEL_RBF        (1u << 0)
 #define ODVGP_KERNEL_MATERN12   (1u << 1)
@@ -383,6 +391,15 @@ CONTENTS   (search for a tag with its arrows)
 #define ODVGP_MEMBERS 0x3fu
 #endif
 
+#ifdef ODVGP_FLOAT_ONLY
+#if !defined(ODVGP_FLOAT) || defined(ODVGP_PREDICT_ONLY) || defined(ODVGP_NO_TRAINING)
+#error "ODVGP_FLOAT_ONLY trains in float: define ODVGP_FLOAT, and neither ODVGP_PREDICT_ONLY nor " \
+	"ODVGP_NO_TRAINING, which need no such option"
+#endif
+#if (ODVGP_LIKELIHOODS) != ODVGP_LIK_GAUSSIAN || ODVGP_MAX_LAYERS != 1
+#error "ODVGP_FLOAT_ONLY needs ODVGP_LIKELIHOODS to be ODVGP_LIK_GAUSSIAN and ODVGP_MAX_LAYERS 1"
+#endif
+#endif
 #ifdef ODVGP_PREDICT_ONLY
 #ifndef ODVGP_NO_TRAINING
 #define ODVGP_NO_TRAINING
@@ -2101,6 +2118,41 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 /*	A function that only training calls. */
 #define GP__TRAINING GP__UNUSED static
 
+/*	Scalars and sums of training, and their functions: in double, also where reals are float, or in
+	float with ODVGP_FLOAT_ONLY. GP__DESK is 0 where training leaves out what that option names. */
+#ifdef ODVGP_FLOAT_ONLY
+typedef float gp__wide;
+#define GP__MOST   FLT_MAX
+#define GP__DESK   0
+#define gp__cos    cosf
+#define gp__exp    expf
+#define gp__expm1  expm1f
+#define gp__fabs   fabsf
+#define gp__floor  floorf
+#define gp__frexp  frexpf
+#define gp__log    logf
+#define gp__log10  log10f
+#define gp__log1p  log1pf
+#define gp__pow    powf
+#define gp__sqrt   sqrtf
+#else
+typedef double gp__wide;
+#define GP__MOST   DBL_MAX
+#define GP__DESK   1
+#define gp__cos    cos
+#define gp__exp    exp
+#define gp__expm1  expm1
+#define gp__fabs   fabs
+#define gp__floor  floor
+#define gp__frexp  frexp
+#define gp__log    log
+#define gp__log10  log10
+#define gp__log1p  log1p
+#define gp__pow    pow
+#define gp__sqrt   sqrt
+#endif
+#define GP__W(x) ((gp__wide)(x))
+
 #ifndef ODVGP_PREDICT_ONLY
 static const double gp__two_pi = 6.2831853071795864769;
 static const double gp__log_2pi = 1.83787706640934548356;
@@ -2740,7 +2792,7 @@ ODVGP_API void odvgp_pool_stop(odvgp_pool *pool)
 typedef struct gp__watcher {
 	odvgp_watch watch;
 	odvgp_progress at;
-	double work;
+	gp__wide work;
 	int stopped, held; /* held: the watch runs, or the step cannot be undone */
 } gp__watcher;
 
@@ -2750,12 +2802,12 @@ static int gp__stopped(const odvgp_blas *blas)
 }
 
 /*	Counts work; returns 1 if the call must stop. */
-static int gp__ask(const odvgp_blas *blas, double work)
+static int gp__ask(const odvgp_blas *blas, gp__wide work)
 {
 	gp__watcher *w = blas->watcher;
 	if (!w || w->held) return 0;
 	w->work += work;
-	if (w->work >= GP__WATCH_WORK && !w->stopped) {
+	if (w->work >= GP__W(GP__WATCH_WORK) && !w->stopped) {
 		w->work = 0;
 		w->held = 1;
 		w->stopped = w->watch.call(w->watch.user, &w->at) != 0;
@@ -2847,17 +2899,20 @@ static uint64_t gp__random(uint64_t seed, uint64_t stream, uint64_t counter)
 }
 
 /*	In (0, 1), never 0 or 1. */
-static double gp__uniform(uint64_t seed, uint64_t stream, uint64_t counter)
+static gp__wide gp__uniform(uint64_t seed, uint64_t stream, uint64_t counter)
 {
-	return ((double)(gp__random(seed, stream, counter) >> 12) + 0.5) * (1.0 / 4503599627370496.0);
+	/* the digits that fit, but one, so that the sum is exact */
+	enum { GP__DIGITS = sizeof(gp__wide) == sizeof(double) ? 52 : 23 };
+	return (GP__W(gp__random(seed, stream, counter) >> (64 - GP__DIGITS)) + GP__W(0.5)) /
+		   GP__W((uint64_t)1 << GP__DIGITS);
 }
 
 /*	Box and Muller; discards the pair's second normal, so that counters stay independent. */
-static double gp__normal(uint64_t seed, uint64_t stream, uint64_t counter)
+static gp__wide gp__normal(uint64_t seed, uint64_t stream, uint64_t counter)
 {
-	double u = gp__uniform(seed, stream, 2 * counter),
+	gp__wide u = gp__uniform(seed, stream, 2 * counter),
 		   v = gp__uniform(seed, stream, 2 * counter + 1);
-	return sqrt(-2 * log(u)) * cos(gp__two_pi * v);
+	return gp__sqrt(-2 * gp__log(u)) * gp__cos(GP__W(gp__two_pi) * v);
 }
 
 /*	Element i of a permutation of n <= SHUFFLED numbers, by Fisher and Yates: all equally likely. */
@@ -3032,7 +3087,7 @@ typedef uint64_t gp__u_c;
 /*	2^MANTISSA: bits(INTEGER) + k = bits(INTEGER + k) for a small integer k. */
 #define GP__INTEGER		(1 / GP__EPS)
 /*	Adding it rounds to an integer, which the low bits of the sum hold. */
-#define GP__ROUND		(1.5 / GP__EPS)
+#define GP__ROUND		(3 / GP__EPS / 2)
 /*	2^LIFT_POWER: makes subnormal numbers normal. */
 #define GP__LIFT		(4 / GP__EPS)
 #define GP__LIFT_POWER	(GP__MANTISSA + 2)
@@ -3654,7 +3709,7 @@ GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp
 
 GP__EACH_ISA(GP__VMATH_OF)
 
-/* --- sums in double --- */
+/* --- wide sums --- */
 
 /*	out_j += sum_i A_ij^2 */
 static void gp__column_squares_add(
@@ -3671,32 +3726,32 @@ GP__TRAINING void gp__column_squares(
 	gp__column_squares_add(A, rows, cols, ld, out);
 }
 
-GP__TRAINING double gp__wide_dot(ptrdiff_t n, const odvgp_real *x, const odvgp_real *y)
+GP__TRAINING gp__wide gp__wide_dot(ptrdiff_t n, const odvgp_real *x, const odvgp_real *y)
 {
-	double sum[4] = {0, 0, 0, 0};
-	GP__FOR(i, n) sum[i & 3] += (double)x[i] * (double)y[i];
+	gp__wide sum[4] = {0, 0, 0, 0};
+	GP__FOR(i, n) sum[i & 3] += (gp__wide)x[i] * (gp__wide)y[i];
 	return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
-GP__TRAINING void gp__wide_axpy(ptrdiff_t n, double a, const odvgp_real *x, odvgp_real *y)
+GP__TRAINING void gp__wide_axpy(ptrdiff_t n, gp__wide a, const odvgp_real *x, odvgp_real *y)
 {
-	GP__FOR(i, n) y[i] = (odvgp_real)((double)y[i] + a * (double)x[i]);
+	GP__FOR(i, n) y[i] = (odvgp_real)((gp__wide)y[i] + a * (gp__wide)x[i]);
 }
 
-static double gp__max_abs(ptrdiff_t n, const odvgp_real *x)
+static gp__wide gp__max_abs(ptrdiff_t n, const odvgp_real *x)
 {
-	double most = 0;
-	GP__FOR(i, n) most = GP__MAX(most, fabs((double)x[i]));
+	gp__wide most = 0;
+	GP__FOR(i, n) most = GP__MAX(most, gp__fabs((gp__wide)x[i]));
 	return most;
 }
 
 /*	Norm of x, also where its square overflows or underflows. */
-GP__TRAINING double gp__length(ptrdiff_t n, const odvgp_real *x)
+GP__TRAINING gp__wide gp__length(ptrdiff_t n, const odvgp_real *x)
 {
-	double most = gp__max_abs(n, x), sum = 0;
+	gp__wide most = gp__max_abs(n, x), sum = 0;
 	if (most > 0)
-		GP__FOR(i, n) sum += (double)x[i] / most * ((double)x[i] / most);
-	return most * sqrt(sum);
+		GP__FOR(i, n) sum += (gp__wide)x[i] / most * ((gp__wide)x[i] / most);
+	return most * gp__sqrt(sum);
 }
 
 /* --- log Gamma and its derivative; C's lgamma writes a global --- */
@@ -4379,10 +4434,10 @@ typedef struct {
 static int gp__tasks_across(const gp__mm *g, int tasks)
 {
 	int best = 1;
-	double least = HUGE_VAL;
+	gp__wide least = HUGE_VAL;
 	for (int across = 1; across <= tasks && g->c_part == GP__FULL; across++) {
 		int down = tasks / across;
-		double border = (double)g->m * across + (double)g->n * down;
+		gp__wide border = GP__W(g->m) * GP__W(across) + GP__W(g->n) * GP__W(down);
 		if (down * across != tasks || border >= least) continue;
 		least = border;
 		best = across;
@@ -4393,10 +4448,10 @@ static int gp__tasks_across(const gp__mm *g, int tasks)
 /*	First row of task t, such that areas of the triangle are equal. */
 static ptrdiff_t gp__triangle_row(const gp__mm_job *job, int t)
 {
-	double from = (double)job->from, to = (double)job->to, part = (double)t / job->tasks;
+	gp__wide from = (gp__wide)job->from, to = (gp__wide)job->to, part = GP__W(t) / GP__W(job->tasks);
 	int MR = job->blas->isa->MR;
 	if (t == 0 || t == job->tasks) return t ? job->to : job->from;
-	return (ptrdiff_t)sqrt(from * from + (to * to - from * from) * part) / MR * MR;
+	return (ptrdiff_t)gp__sqrt(from * from + (to * to - from * from) * part) / MR * MR;
 }
 
 static void gp__mm_task(void *arg, int t)
@@ -4447,7 +4502,7 @@ static int gp__cblas(const gp__mm *g)
 static void gp__mm_run(const odvgp_blas *blas, const gp__mm *g)
 {
 	const odvgp__simd *isa = blas->isa;
-	double work = (double)g->m * (double)g->n * (double)g->k;
+	gp__wide work = (gp__wide)g->m * (gp__wide)g->n * (gp__wide)g->k;
 	if (g->m <= 0 || g->n <= 0 || gp__stopped(blas)) return;
 	ODVGP_ASSERT(g->k <= 0 || (g->C != g->A && g->C != g->B));
 #ifdef ODVGP_USE_CBLAS
@@ -4457,13 +4512,13 @@ static void gp__mm_run(const odvgp_blas *blas, const gp__mm *g)
 		gp__unpacked(isa, g);
 		return;
 	}
-	gp__mm_job job = {blas, g, work < GP__TASK_WORK ? 1 : gp__tasks(&blas->threads), 1, 0, 0};
+	gp__mm_job job = {blas, g, work < GP__W(GP__TASK_WORK) ? 1 : gp__tasks(&blas->threads), 1, 0, 0};
 	job.across = gp__tasks_across(g, job.tasks);
 	/* a watched product in slices of rows: they cost packing */
 	ptrdiff_t rows = g->m;
-	if (blas->watcher && work > GP__WATCH_SLICE)
-		rows = gp__round_up((ptrdiff_t)(GP__WATCH_SLICE / work * (double)g->m) + 1, 24 * isa->MR);
-	work *= (double)rows / (double)g->m;
+	if (blas->watcher && work > GP__W(GP__WATCH_SLICE))
+		rows = gp__round_up((ptrdiff_t)(GP__W(GP__WATCH_SLICE) / work * (gp__wide)g->m) + 1, 24 * isa->MR);
+	work *= (gp__wide)rows / (gp__wide)g->m;
 	for (; job.from < g->m && !gp__ask(blas, work); job.from = job.to) {
 		job.to = GP__MIN(g->m, job.from + rows);
 		gp__run(&blas->threads, job.tasks, gp__mm_task, &job);
@@ -4651,10 +4706,10 @@ ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_
 		return;
 	}
 	if (order <= GP__BASE) {
-		double work = (double)order * (double)order * (double)cols;
+		gp__wide work = (gp__wide)order * (gp__wide)order * (gp__wide)cols;
 		if (gp__ask(blas, work / 2)) return;
 		gp__solve_job job = {blas, gp__triangle_of(up, order, L, ldl), right, up ? -1 : 1,
-				work < GP__TASK_WORK ? 1 : gp__tasks(&blas->threads), cols, B, ldb};
+				work < GP__W(GP__TASK_WORK) ? 1 : gp__tasks(&blas->threads), cols, B, ldb};
 		gp__run(&blas->threads, job.tasks, gp__solve_task, &job);
 		return;
 	}
@@ -4771,7 +4826,7 @@ static odvgp_status gp__potrf_base(const odvgp_blas *blas, int reverse, ptrdiff_
 	gp__load_square(isa, n, A, lda, W, dir * stride, dir);
 	ptrdiff_t bad = gp__factor_square(blas, whole, W, dir * stride, dir);
 	if (bad >= 0) {
-		double pivot = (double)W[bad * (dir * stride + dir)];
+		gp__wide pivot = (gp__wide)W[bad * (dir * stride + dir)];
 		bad = first + (reverse ? n - 1 - bad : bad);
 		return gp__fail(info, ODVGP_E_NOT_PD, "pivot", bad, pivot, "is not positive");
 	}
@@ -5016,7 +5071,7 @@ static int gp__one_variance(const gp__base_kernel *base) { return base->nls || !
 typedef struct {
 	const char *start, *at, *error; /* the first error, or NULL */
 	gp__kernel *k;
-	double *value; /* [.][3] lengthscale, variance, shape parameter */
+	gp__wide *value; /* [.][3] lengthscale, variance, shape parameter */
 	int depth, unknown; /* unknown: the error is a kernel's name */
 } gp__parser;
 
@@ -5041,23 +5096,23 @@ static int gp__accept(gp__parser *p, const char *token)
 }
 
 /*	Appends digits to v. Returns how many. */
-static int gp__parse_digits(gp__parser *p, double *v)
+static int gp__parse_digits(gp__parser *p, gp__wide *v)
 {
 	int digits = 0;
 	for (; *p->at >= '0' && *p->at <= '9'; p->at++, digits++) *v = 10 * *v + (*p->at - '0');
 	return digits;
 }
 
-static double gp__parse_number(gp__parser *p)
+static gp__wide gp__parse_number(gp__parser *p)
 {
-	double v = 0, e = 0;
+	gp__wide v = 0, e = 0;
 	gp__skip_spaces(p);
 	int digits = gp__parse_digits(p, &v), decimals = 0, exponent;
 	if (*p->at == '.') {
 		p->at++;
 		decimals = gp__parse_digits(p, &v);
 	}
-	if (!digits && !decimals) return (double)gp__parse_fail(p, "a number is missing");
+	if (!digits && !decimals) return (gp__wide)gp__parse_fail(p, "a number is missing");
 	exponent = -decimals;
 	if (*p->at == 'e' || *p->at == 'E') {
 		int sign = *++p->at == '-' ? -1 : 1;
@@ -5065,13 +5120,13 @@ static double gp__parse_number(gp__parser *p)
 		if (!gp__parse_digits(p, &e)) gp__parse_fail(p, "an exponent is missing");
 		exponent += sign * (int)GP__MIN(e, 9999);
 	}
-	return exponent < 0 ? v / pow(10, -exponent) : v * pow(10, exponent);
+	return exponent < 0 ? v / gp__pow(10, GP__W(-exponent)) : v * gp__pow(10, GP__W(exponent));
 }
 
 static uint32_t gp__parse_column(gp__parser *p)
 {
-	double v = gp__parse_number(p);
-	return v == floor(v) && v <= p->k->D
+	gp__wide v = gp__parse_number(p);
+	return v == gp__floor(v) && v <= p->k->D
 				   ? (uint32_t)v
 				   : gp__parse_fail(p, "a column is not below the number of inputs");
 }
@@ -5103,12 +5158,12 @@ static void gp__parse_dims(gp__parser *p, gp__base_kernel *base)
 	} while (!p->error && gp__accept(p, "+"));
 }
 
-static double gp__parse_positive(gp__parser *p, gp__base_kernel *base, uint32_t given)
+static gp__wide gp__parse_positive(gp__parser *p, gp__base_kernel *base, uint32_t given)
 {
 	gp__skip_spaces(p);
-	double v = *p->at == '-' ? -1 : gp__parse_number(p);
-	if (!(v > 0) || v > 1e30) gp__parse_fail(p, "a kernel's numbers must be above 0 and finite");
-	if (v < (double)GP__TINY)
+	gp__wide v = *p->at == '-' ? -1 : gp__parse_number(p);
+	if (!(v > 0) || v > GP__W(1e30)) gp__parse_fail(p, "a kernel's numbers must be above 0 and finite");
+	if (v < (gp__wide)GP__TINY)
 		gp__parse_fail(p, "a kernel's number is too small for the precision");
 	if (base->given & given) gp__parse_fail(p, "a value is given twice");
 	base->given |= given;
@@ -5125,9 +5180,9 @@ static int gp__accept_key(gp__parser *p, const char *name)
 
 static void gp__parse_degree(gp__parser *p, gp__base_kernel *base)
 {
-	double v = gp__parse_number(p);
+	gp__wide v = gp__parse_number(p);
 	if (base->type != GP__POLYNOMIAL) gp__parse_fail(p, "this kernel has no degree");
-	else if (!(v >= 1 && v <= GP__MAX_DEGREE) || v != floor(v))
+	else if (!(v >= 1 && v <= GP__MAX_DEGREE) || v != gp__floor(v))
 		gp__parse_fail(p, "a degree is a whole number from 1 to 16");
 	else if (base->given & GP__GIVEN_DEGREE) gp__parse_fail(p, "a value is given twice");
 	else base->degree = (uint32_t)v;
@@ -5135,7 +5190,7 @@ static void gp__parse_degree(gp__parser *p, gp__base_kernel *base)
 }
 
 /*	An unnamed number is the lengthscale, or the variance of a kernel without one. */
-static void gp__parse_argument(gp__parser *p, gp__base_kernel *base, double *value)
+static void gp__parse_argument(gp__parser *p, gp__base_kernel *base, gp__wide *value)
 {
 	const char *const names[] = {
 			"lengthscale", "variance", gp__base_kernel_kinds[base->type].shape_param};
@@ -5191,7 +5246,7 @@ static uint32_t gp__parse_base_kernel(gp__parser *p)
 		return gp__parse_fail(p, "too many terms (see ODVGP_MAX_BASE_KERNELS)");
 	p->at += length;
 	gp__base_kernel *base = &k->base[k->base_kernels];
-	double *value = p->value + GP__BASE_KERNEL_VALUES * k->base_kernels;
+	gp__wide *value = p->value + GP__BASE_KERNEL_VALUES * k->base_kernels;
 	base->type = type;
 	base->ndims = k->D;
 	base->degree = type == GP__POLYNOMIAL ? 2 : 0;
@@ -5255,7 +5310,7 @@ static void gp__base_finish(gp__kernel *k, uint32_t i)
 /*	value [3 * ODVGP_MAX_BASE_KERNELS]: lengthscale, variance and shape parameter of each base
 	kernel, 1 where not given. */
 GP__TRAINING odvgp_status gp__kernel_parse(
-		gp__kernel *k, const char *text, ptrdiff_t D, double *value, odvgp_info *info)
+		gp__kernel *k, const char *text, ptrdiff_t D, gp__wide *value, odvgp_info *info)
 {
 	gp__parser p = {text, text, NULL, k, value, 0, 0};
 	memset(k, 0, sizeof *k);
@@ -5266,7 +5321,7 @@ GP__TRAINING odvgp_status gp__kernel_parse(
 	if (!p.error && *p.at) p.error = "'+', '*' or the end was expected";
 	if (p.error)
 		return gp__fail(info, p.unknown ? ODVGP_E_NAME : ODVGP_E_KERNEL, "kernel", p.at - p.start,
-				(double)(p.at - p.start), p.error);
+				(gp__wide)(p.at - p.start), p.error);
 	GP__EACH_BASE(i, k) gp__base_finish(k, i);
 	return ODVGP_OK;
 }
@@ -5274,12 +5329,12 @@ GP__TRAINING odvgp_status gp__kernel_parse(
 /* --- printing --- */
 
 /*	Geometric mean, because lengthscales span decades; exact for n = 1. */
-static double gp__geometric_mean(const odvgp_real *x, uint32_t n)
+static gp__wide gp__geometric_mean(const odvgp_real *x, uint32_t n)
 {
-	double sum = 0;
-	if (n == 1) return (double)x[0];
-	for (uint32_t i = 0; i < n; i++) sum += log((double)x[i]);
-	return exp(sum / (double)n);
+	gp__wide sum = 0;
+	if (n == 1) return (gp__wide)x[0];
+	for (uint32_t i = 0; i < n; i++) sum += gp__log((gp__wide)x[i]);
+	return gp__exp(sum / (gp__wide)n);
 }
 
 static void gp__put_base_kernel(gp__text *t, const gp__base_kernel *base, const odvgp_real *hyp)
@@ -5296,7 +5351,7 @@ static void gp__put_base_kernel(gp__text *t, const gp__base_kernel *base, const 
 		gp__put(t, ", ");
 		gp__put(t, kind->shape_param);
 		gp__put(t, "=");
-		gp__put_real(t, (double)hyp[base->shape_param]);
+		gp__put_real(t, (gp__wide)hyp[base->shape_param]);
 	}
 	if (base->degree) {
 		gp__put(t, ", degree=");
@@ -5374,8 +5429,8 @@ static void gp__points(const gp__kernel *k, uint32_t group, const odvgp_real *hy
 		GP__FOR(i, n) {
 			odvgp_real x = X[i * (ptrdiff_t)k->D + column] - shift, *at = to + i * rs;
 			if (circle) {
-				double angle = gp__two_pi * (double)x / (double)hyp[base->shape_param];
-				at[2 * d * cs] = (odvgp_real)cos(angle) * scale;
+				gp__wide angle = GP__W(gp__two_pi) * (gp__wide)x / (gp__wide)hyp[base->shape_param];
+				at[2 * d * cs] = (odvgp_real)gp__cos(angle) * scale;
 				at[(2 * d + 1) * cs] = (odvgp_real)sin(angle) * scale;
 			} else at[d * cs] = base->ard ? gp__scaled(x, scale) : x;
 		}
@@ -5482,7 +5537,7 @@ static int gp__patches_ok(const gp__patches *p, ptrdiff_t D)
 	return p->height > 0 && p->width > 0 && p->channels > 0 && p->rows > 0 &&
 		   p->rows <= p->height && p->columns > 0 && p->columns <= p->width && p->stride > 0 &&
 		   (p->located & 1) == p->located && (p->image_output & 1) == p->image_output &&
-		   (double)p->height * (double)p->width * (double)p->channels == (double)D;
+		   (gp__wide)p->height * (gp__wide)p->width * (gp__wide)p->channels == (gp__wide)D;
 }
 
 /* --- a job: one operation on K = k(X1, X2); its scratch --- */
@@ -5919,9 +5974,9 @@ static void gp__kernel_begin(gp__kjob *job, gp__arena scratch, int adjoint)
 }
 
 /*	Multiplications for `rows` rows, for the watch; exp counts as about 20 multiplications. */
-GP__TRAINING double gp__kernel_work(const gp__kjob *job, ptrdiff_t rows)
+GP__TRAINING gp__wide gp__kernel_work(const gp__kjob *job, ptrdiff_t rows)
 {
-	return (double)rows * (double)job->m * ((double)job->k->D + 20 * (double)job->k->base_kernels);
+	return (gp__wide)rows * (gp__wide)job->m * ((gp__wide)job->k->D + 20 * (gp__wide)job->k->base_kernels);
 }
 
 /*	job->K or job->out and, if job->kept, what the adjoint needs. */
@@ -6062,7 +6117,7 @@ static void gp__point_back(const gp__kjob *job, uint32_t g, const odvgp_real *x,
 			continue;
 		}
 		odvgp_real period = job->hyp[base->shape_param],
-				   rate = (odvgp_real)(gp__two_pi / (double)period);
+				   rate = (odvgp_real)(GP__W(gp__two_pi) / (gp__wide)period);
 		odvgp_real derivative = rate * (gradient[c + 1] * point[c] - gradient[c] * point[c + 1]);
 		if (dx) dx[column] += derivative;
 		if (job->dhyp)
@@ -6457,7 +6512,7 @@ typedef struct {
 	   logarithms), without the factor N/B. expect stores dmean and dvar [F,ld], and adds to dpar.
 	   All three are NULL if only the value is requested. */
 	odvgp_real *dmean, *dvar;
-	double *dpar;
+	gp__wide *dpar;
 } gp__lik_job;
 
 /*	A chunk of rows for one target, at one point f each. Rows beyond the job's repeat the first. */
@@ -6465,7 +6520,7 @@ typedef struct {
 	const struct gp__likelihood *lik;
 	const odvgp_real *par;
 	const odvgp__simd *isa;
-	double jitter;
+	gp__wide jitter;
 	ptrdiff_t n, classes, H;
 	const odvgp_real *t, *w;
 	odvgp_real *y, *seen, *mean, *sd,
@@ -6474,7 +6529,7 @@ typedef struct {
 	odvgp_real *logp, *df;         /* results */
 	odvgp_real *a, *b;             /* work of logp */
 	odvgp_real *sum, *dm, *dv, *z; /* work of the rule */
-	double *dpar;                  /* NULL: no derivatives in parameters */
+	gp__wide *dpar;                  /* NULL: no derivatives in parameters */
 } gp__lik_chunk;
 enum {
 	GP__LIK_ARRAYS = 14,
@@ -6488,18 +6543,18 @@ enum {
 typedef struct {
 	const char *name; /* of the slot */
 	ptrdiff_t count;  /* of values; 0: ORDINAL's classes - 2; -1: the Gaussian's noises */
-	double start;     /* of each value, in the likelihood's units */
+	gp__wide start;     /* of each value, in the likelihood's units */
 	int positive;     /* 1: trained through config.positive_transform */
 	int power;        /* SCALABLE: odvgp_init_data sets start * (targets' sd)^power */
 	int fixed;        /* 1: not trainable unless odvgp_set_trainable says so */
 	int rate;         /* 1: a rate of wrong classes, below that of guessing, 1 - 1 / P */
 } gp__lik_param;
 
-typedef double gp__lik_expect(const gp__lik_job *job);
+typedef gp__wide gp__lik_expect(const gp__lik_job *job);
 typedef void gp__lik_moments(const gp__lik_job *job, odvgp_real *mean, odvgp_real *var);
-typedef double gp__lik_density(const gp__lik_job *job, ptrdiff_t at);
+typedef gp__wide gp__lik_density(const gp__lik_job *job, ptrdiff_t at);
 typedef void gp__lik_logp(const gp__lik_chunk *c);
-typedef double gp__lik_base(double y, const odvgp_real *par, double *dpar);
+typedef gp__wide gp__lik_base(gp__wide y, const odvgp_real *par, gp__wide *dpar);
 typedef void gp__lik_rows(
 		const gp__lik_job *job, const gp__lik_chunk *c, ptrdiff_t t, ptrdiff_t from);
 
@@ -6518,7 +6573,7 @@ typedef struct gp__likelihood {
 	gp__lik_density *log_density;
 	/* Targets: finite, above `least` (of whole numbers: at least), at most `most`; else `why`.
 	   Class numbers have no `most`. */
-	double least, most;
+	gp__wide least, most;
 	int whole;
 	const char *why;
 	/* log p(y|f) without `base`, which does not depend on f, to c->logp; its derivative in f to
@@ -6581,26 +6636,26 @@ static odvgp_status gp__check_functions(const gp__likelihood *lik, ptrdiff_t P, 
 	ptrdiff_t F = functions ? functions : P;
 	if (functions && (several || functions < P))
 		return gp__fail(info, several ? ODVGP_E_UNSUPPORTED : ODVGP_E_ARG, "functions", -1,
-				(double)functions,
+				(gp__wide)functions,
 				several ? "must be 0 for a likelihood that couples functions"
 						: "must be at least P, or 0 for no mixing");
 	if (ordinal ? F != 1 : of_f ? F < 2 || F > GP__MOST_CLASSES : several && F % 2)
-		return gp__fail(info, ODVGP_E_ARG, "P", -1, (double)F,
+		return gp__fail(info, ODVGP_E_ARG, "P", -1, (gp__wide)F,
 				ordinal ? "must be 1 for this likelihood"
 				: of_f  ? "must be the number of classes, 2..200, for this likelihood"
 						: "must be even: a function and its noise for each target");
 	if (ordinal ? classes < 2 : classes != 0)
-		return gp__fail(info, ODVGP_E_ARG, "lik.classes", -1, (double)classes,
+		return gp__fail(info, ODVGP_E_ARG, "lik.classes", -1, (gp__wide)classes,
 				ordinal ? "must be at least 2" : "is only for the ordinal likelihood");
 	return ODVGP_OK;
 }
 
-static int gp__target_ok(const gp__likelihood *lik, ptrdiff_t classes, double y)
+static int gp__target_ok(const gp__likelihood *lik, ptrdiff_t classes, gp__wide y)
 {
-	double most = lik->flags & GP__LIK_CLASSES ? (double)classes - 1 : lik->most;
-	int closed = lik->whole || lik->least == -DBL_MAX;
+	gp__wide most = lik->flags & GP__LIK_CLASSES ? (gp__wide)classes - 1 : lik->most;
+	int closed = lik->whole || lik->least == -GP__MOST;
 	if (!(closed ? y >= lik->least : y > lik->least) || y > most) return 0;
-	return !lik->whole || y == floor(y);
+	return !lik->whole || y == gp__floor(y);
 }
 
 /*	A row of Y: T targets, then its weight, then its exposure or multiple of the noise variance. */
@@ -6613,7 +6668,7 @@ typedef struct {
 static ptrdiff_t gp__y_columns(const gp__y_row *row) { return row->T + row->weights + row->scale; }
 
 /*	What is wrong with column k of a row, or NULL. */
-static const char *gp__y_wrong(const gp__y_row *row, ptrdiff_t k, double v)
+static const char *gp__y_wrong(const gp__y_row *row, ptrdiff_t k, gp__wide v)
 {
 	if (k < row->T) return gp__target_ok(row->lik, row->classes, v) ? NULL : row->lik->why;
 	if (row->weights && k == row->T) return v >= 0 ? NULL : "a weight must not be negative";
@@ -6628,7 +6683,7 @@ static odvgp_status gp__targets_check(const gp__y_row *row, const odvgp_real *y,
 	if (row->lik->flags & GP__LIK_GAUSSIAN && C == row->T && gp__finite(y, rows * C))
 		return ODVGP_OK;
 	GP__FOR(i, rows * C) {
-		double v = (double)y[i];
+		gp__wide v = (gp__wide)y[i];
 		if (row->missing && i % C < row->T && v != v) continue;
 		if (!(v - v == 0))
 			return gp__fail(info, ODVGP_E_NAN, "Y", first + i / C, v, "a row is not finite");
@@ -6638,14 +6693,15 @@ static odvgp_status gp__targets_check(const gp__y_row *row, const odvgp_real *y,
 	return ODVGP_OK;
 }
 
-/* --- the rule --- */
-
-#define GP__LEAST_SD (sizeof(odvgp_real) == 4 ? GP__R(1e-3) : GP__R(1e-5))
-
 static odvgp_real gp__weight(const gp__lik_job *job, ptrdiff_t row)
 {
 	return job->weight ? job->weight[row] : 1;
 }
+
+#ifndef ODVGP_FLOAT_ONLY
+/* --- the rule --- */
+
+#define GP__LEAST_SD (sizeof(odvgp_real) == 4 ? GP__R(1e-3) : GP__R(1e-5))
 
 /*	Rows from `from` on of target t and function t. */
 static gp__lik_chunk gp__lik_chunk_of(const gp__lik_job *job, ptrdiff_t t, ptrdiff_t from)
@@ -6917,28 +6973,14 @@ static double gp__gamma_peak(double log_k)
 	return 0.5 * (log_k - gp__log_2pi) - gp__stirling(k);
 }
 
+#endif /* ODVGP_FLOAT_ONLY */
+
 /* --- mean f, and a variance that does not depend on f --- */
 
 /*	`at` is the place of each target of each row. */
 #define GP__EACH_TARGET(at) \
 	for (ptrdiff_t each = 0, at = 0; each < job->T * job->n; \
 			each++, at = each / job->n * job->ld + each % job->n)
-
-/*	w times the derivatives; 0 for a missing target. */
-static void gp__put_slopes(
-		const gp__lik_job *job, ptrdiff_t at, double w, double dmean, double dvar)
-{
-	if (!job->dmean) return;
-	job->dmean[at] = (odvgp_real)(w > 0 ? w * dmean : 0);
-	job->dvar[at] = (odvgp_real)(w > 0 ? w * dvar : 0);
-}
-
-/*	The row's weight; 0 for a missing target. */
-static double gp__target_weight(const gp__lik_job *job, ptrdiff_t at)
-{
-	odvgp_real y = job->Y[at];
-	return y == y ? (double)gp__weight(job, at % job->ld) : 0;
-}
 
 /*	Gaussian; Student's t, infinite for df <= 2; else Laplace. */
 static void gp__noise_moments(const gp__lik_job *job, odvgp_real *mean, odvgp_real *var)
@@ -6960,43 +7002,60 @@ static ptrdiff_t gp__noise_of(const gp__lik_job *job, ptrdiff_t t)
 	return job->noises > 1 ? t : 0;
 }
 
-/*	With weight w and noise e s: -w (log(2 pi e s) + (d^2 + var) / (e s)) / 2. */
-static double gp__gaussian_expect_target(const gp__lik_job *job, ptrdiff_t t)
+/*	With weight w and noise e s: -w (gp__log(2 pi e s) + (d^2 + var) / (e s)) / 2. */
+static gp__wide gp__gaussian_expect_target(const gp__lik_job *job, ptrdiff_t t)
 {
 	const odvgp_real *y = job->Y + t * job->ld, *mean = job->mean + t * job->ld,
 					 *var = job->var + t * job->ld;
-	double squares = 0, s = (double)job->par[gp__noise_of(job, t)], inverse = 1 / s, n = 0,
+	gp__wide squares = 0, s = (gp__wide)job->par[gp__noise_of(job, t)], inverse = 1 / s, n = 0,
 		   logs = 0;
 	GP__FOR(i, job->n) {
-		double d = (double)(y[i] - mean[i]), w = (double)gp__weight(job, i), part = w;
+		gp__wide d = (gp__wide)(y[i] - mean[i]), w = (gp__wide)gp__weight(job, i), part = w;
 		if (d != d && y[i] != y[i]) d = w = part = 0; /* missing */
 		if (job->noise) {
-			part /= (double)job->noise[i];
-			logs += w * log((double)job->noise[i]);
+			part /= (gp__wide)job->noise[i];
+			logs += w * gp__log((gp__wide)job->noise[i]);
 		}
 		n += w;
-		squares += part * (d * d + (double)var[i]);
+		squares += part * (d * d + (gp__wide)var[i]);
 		if (!job->dmean) continue;
 		job->dmean[t * job->ld + i] = (odvgp_real)(d * inverse * part);
-		job->dvar[t * job->ld + i] = (odvgp_real)(-0.5 * inverse * part);
+		job->dvar[t * job->ld + i] = (odvgp_real)(-GP__W(0.5) * inverse * part);
 	}
-	if (job->dpar) job->dpar[gp__noise_of(job, t)] += 0.5 * inverse * (squares * inverse - n);
-	return -0.5 * (n * (gp__log_2pi + log(s)) + logs + squares * inverse);
+	if (job->dpar) job->dpar[gp__noise_of(job, t)] += GP__W(0.5) * inverse * (squares * inverse - n);
+	return GP__W(-0.5) * (n * (GP__W(gp__log_2pi) + gp__log(s)) + logs + squares * inverse);
 }
 
-static double gp__gaussian_expect(const gp__lik_job *job)
+static gp__wide gp__gaussian_expect(const gp__lik_job *job)
 {
-	double sum = 0;
+	gp__wide sum = 0;
 	GP__FOR(t, job->T) sum += gp__gaussian_expect_target(job, t);
 	return sum;
 }
 
-static double gp__gaussian_density(const gp__lik_job *job, ptrdiff_t at)
+static gp__wide gp__gaussian_density(const gp__lik_job *job, ptrdiff_t at)
 {
-	double e = job->noise ? (double)job->noise[at % job->ld] : 1,
-		   v = (double)job->var[at] + e * (double)job->par[gp__noise_of(job, at / job->ld)],
-		   d = (double)(job->Y[at] - job->mean[at]);
-	return -0.5 * (gp__log_2pi + log(v) + d * d / v);
+	gp__wide e = job->noise ? (gp__wide)job->noise[at % job->ld] : 1,
+		   v = (gp__wide)job->var[at] + e * (gp__wide)job->par[gp__noise_of(job, at / job->ld)],
+		   d = (gp__wide)(job->Y[at] - job->mean[at]);
+	return GP__W(-0.5) * (GP__W(gp__log_2pi) + gp__log(v) + d * d / v);
+}
+
+#ifndef ODVGP_FLOAT_ONLY
+/*	w times the derivatives; 0 for a missing target. */
+static void gp__put_slopes(
+		const gp__lik_job *job, ptrdiff_t at, double w, double dmean, double dvar)
+{
+	if (!job->dmean) return;
+	job->dmean[at] = (odvgp_real)(w > 0 ? w * dmean : 0);
+	job->dvar[at] = (odvgp_real)(w > 0 ? w * dvar : 0);
+}
+
+/*	The row's weight; 0 for a missing target. */
+static double gp__target_weight(const gp__lik_job *job, ptrdiff_t at)
+{
+	odvgp_real y = job->Y[at];
+	return y == y ? (double)gp__weight(job, at % job->ld) : 0;
 }
 
 /*	With u = (y - f) / scale: log p = -(df + 1) / 2 log(1 + u^2 / df) + base. */
@@ -7911,6 +7970,8 @@ static void gp__class_moments(const gp__lik_job *all, odvgp_real *mean, odvgp_re
 		}
 }
 
+#endif /* ODVGP_FLOAT_ONLY */
+
 /* --- the table --- */
 
 /*	{name, count, start, positive, power, fixed, rate} */
@@ -7929,7 +7990,7 @@ static const gp__lik_param gp__epsilon_param[] = {{"epsilon", 1, 1e-3, 1, 0, 1, 
 #define GP__SCALED  (GP__LIK_FACTORS | GP__LIK_SCALABLE)
 #define GP__COUNTS  0, HUGE_VAL, 1, "must be a count: 0, 1, 2, ..."
 /* tcc does not take -HUGE_VAL for a constant. */
-#define GP__REALS   -DBL_MAX, HUGE_VAL, 0, ""
+#define GP__REALS   -GP__MOST, GP__W(HUGE_VAL), 0, ""
 #define GP__ABOVE_0 0, HUGE_VAL, 0, "must be above 0"
 #define GP__SHARES  0, 1 - DBL_EPSILON / 2, 0, "must lie between 0 and 1"
 #define GP__BINARY  0, 1, 1, "must be 0 or 1"
@@ -7953,6 +8014,7 @@ static const gp__likelihood gp__likelihoods[] = {
 		GP__LIK(GAUSSIAN, "gaussian", GP__LIK_GAUSSIAN | GP__CONCAVE | GP__LIK_SCALABLE,
 				gp__noise_param, 1, gp__gaussian_expect, gp__noise_moments, gp__gaussian_density,
 				GP__REALS, NULL, NULL, NULL),
+#ifndef ODVGP_FLOAT_ONLY
 		GP__LIK(BERNOULLI, "bernoulli", GP__CONCAVE | GP__LIK_LINK, NULL, 0, gp__chunks_expect,
 				gp__class_moments, gp__bernoulli_density, GP__BINARY, gp__bernoulli_logp, NULL,
 				gp__quad_chunk),
@@ -7988,6 +8050,7 @@ static const gp__likelihood gp__likelihoods[] = {
 		GP__LIK(HETEROSCEDASTIC, "heteroscedastic", 0, NULL, 0, gp__heteroscedastic_expect,
 				gp__heteroscedastic_moments, gp__heteroscedastic_density, GP__REALS, NULL, NULL,
 				NULL),
+#endif
 };
 
 /* ---- >>predictor   the frozen model
@@ -8153,12 +8216,12 @@ static ptrdiff_t gp__view_layout(
 {
 	ptrdiff_t U = p->units, P = p->P / U, M = p->M, Mg = p->M_gamma, Mr = p->M_factor, used = 0;
 	ptrdiff_t Dz = gp__patch_columns(&p->patches, p->D), Dx = gp__row_columns(&p->patches, p->D);
-	double total = 0;
+	gp__wide total = 0;
 	int dense = gp__is_dense(p), diagonal = p->factor == GP__DIAGONAL_OF_INVERSE;
-	if ((double)P * ((double)M + (double)Mg) > (double)PTRDIFF_MAX / 64) return -1;
+	if ((gp__wide)P * ((gp__wide)M + (gp__wide)Mg) > (gp__wide)PTRDIFF_MAX / 64) return -1;
 #define GP__PIECE(field, rows, cols) \
-	total += (double)U * (double)(rows) * (double)(cols); \
-	if (total > (double)PTRDIFF_MAX / 64) return -1; \
+	total += (gp__wide)U * (gp__wide)(rows) * (gp__wide)(cols); \
+	if (total > (gp__wide)PTRDIFF_MAX / 64) return -1; \
 	v->field = base ? base + used + unit * ((rows) * (cols)) : NULL; \
 	used += U * ((rows) * (cols));
 	GP__PIECE(beta, p->columns, gp__points_ld(M))
@@ -8382,7 +8445,7 @@ static size_t gp__scratch_size(
 	if (!gp__served(s)) return gp__no_size(gp__not_served(info));
 	if (rows < 1)
 		return gp__no_size(
-				gp__fail(info, ODVGP_E_ARG, what, -1, (double)rows, "must be above 0"));
+				gp__fail(info, ODVGP_E_ARG, what, -1, (gp__wide)rows, "must be above 0"));
 	if (!sampling && gp__layer_of(s)->layers > 1) rows = GP__MIN(rows, gp__predict_most(s));
 	size_t bytes = gp__predict_size(s, rows, sampling);
 	return bytes ? bytes : gp__too_large(info, what);
@@ -8728,7 +8791,7 @@ static odvgp_status gp__rows_finite(const odvgp_real *X, ptrdiff_t n, ptrdiff_t 
 {
 	ptrdiff_t bad = gp__first_nonfinite(X, n * D);
 	if (bad < 0) return ODVGP_OK;
-	return gp__fail(info, ODVGP_E_NAN, "X", bad / D, (double)X[bad], "a row is not finite");
+	return gp__fail(info, ODVGP_E_NAN, "X", bad / D, (gp__wide)X[bad], "a row is not finite");
 }
 
 static odvgp_status gp__predict_check(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
@@ -8737,9 +8800,9 @@ static odvgp_status gp__predict_check(const odvgp_server *s, const odvgp_real *X
 	const gp__predictor *p = gp__served(s);
 	if (!p) return gp__not_served(info);
 	if (n && (!X || !scratch)) return gp__is_null(info, X ? "scratch" : "X");
-	if (n < 0) return gp__fail(info, ODVGP_E_ARG, "n", -1, (double)n, "is out of range");
+	if (n < 0) return gp__fail(info, ODVGP_E_ARG, "n", -1, (gp__wide)n, "is out of range");
 	if (n > PTRDIFF_MAX / 64 / (p->columns + s->D + GP__MAX(s->P, s->T) + 3))
-		return gp__fail(info, ODVGP_E_SIZE, "n", -1, (double)n, "is too large");
+		return gp__fail(info, ODVGP_E_SIZE, "n", -1, (gp__wide)n, "is too large");
 	return gp__rows_finite(X, n, p->D, info);
 }
 
@@ -9037,7 +9100,7 @@ static void gp__predict_targets(gp__prediction *t, const odvgp_real *Y, ptrdiff_
 		GP__FOR(i, n) t->scale[i] = Y[i * C + C - 1];
 	if (t->scale && !gaussian)
 		GP__FOR(q, T)
-			GP__FOR(i, n) t->mean[q * t->ld + i] += (odvgp_real)log((double)t->scale[i]);
+			GP__FOR(i, n) t->mean[q * t->ld + i] += (odvgp_real)gp__log((gp__wide)t->scale[i]);
 }
 
 /*	logp holds sum_k exp(l_k - top) over samples, in the end top + log of their mean. */
@@ -9056,17 +9119,17 @@ static void gp__use_densities(
 		odvgp_real sum = 0, *logp = c->logp + first + i;
 		GP__FOR(q, T) {
 			sum += t->of_y[q * t->ld + i];
-			sum -= (odvgp_real)log((double)t->v.y_scale[q]);
+			sum -= (odvgp_real)gp__log((gp__wide)t->v.y_scale[q]);
 		}
 		if (!top) {
 			*logp = sum;
 			continue;
 		}
 		if (!k || sum > top[i]) {
-			*logp = k ? *logp * (odvgp_real)exp((double)(top[i] - sum)) + 1 : 1;
+			*logp = k ? *logp * (odvgp_real)gp__exp((gp__wide)(top[i] - sum)) + 1 : 1;
 			top[i] = sum;
-		} else *logp += (odvgp_real)exp((double)(sum - top[i])); /* NaN stays NaN */
-		if (k + 1 == S) *logp = top[i] + (odvgp_real)log((double)*logp / (double)S);
+		} else *logp += (odvgp_real)gp__exp((gp__wide)(sum - top[i])); /* NaN stays NaN */
+		if (k + 1 == S) *logp = top[i] + (odvgp_real)gp__log((gp__wide)*logp / (gp__wide)S);
 	}
 	gp__predict_note(c, c->logp + first, first, count, 1);
 }
@@ -9287,7 +9350,7 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *s, const odvgp_real *X, 
 	if (!draws || !f) return gp__is_null(info, draws ? "f" : "draws");
 	if (draws->count == 0) return ODVGP_OK;
 	if (draws->count < 0)
-		return gp__fail(info, ODVGP_E_ARG, "draws", -1, (double)draws->count,
+		return gp__fail(info, ODVGP_E_ARG, "draws", -1, (gp__wide)draws->count,
 				"must not be negative");
 	size_t need = odvgp_sample_scratch(s, n, info);
 	if (!need) return ODVGP_E_SIZE;
@@ -10889,7 +10952,7 @@ static void gp__file_reals(gp__file *f, odvgp_real *x, ptrdiff_t n, int bytes)
 	}
 	GP__FOR(i, n) {
 		float single = (float)x[i];
-		double wide = (double)x[i];
+		gp__wide wide = (gp__wide)x[i];
 		uint32_t u32;
 		uint64_t bits;
 		memcpy(&u32, &single, sizeof u32);
@@ -11004,10 +11067,10 @@ static odvgp_status gp__predictor_start_check(
 		return gp__refuse(
 				info, ODVGP_E_FORMAT, what, "holds no predictor of a machine like this one");
 	if (p->version != GP__PREDICTOR_VERSION)
-		return gp__fail(info, ODVGP_E_UNSUPPORTED, what, -1, (double)p->version,
+		return gp__fail(info, ODVGP_E_UNSUPPORTED, what, -1, (gp__wide)p->version,
 				"holds a predictor of another version: freeze the model again with this one");
 	if (p->base_kernels > ODVGP_MAX_BASE_KERNELS)
-		return gp__fail(info, ODVGP_E_UNSUPPORTED, what, -1, (double)p->base_kernels,
+		return gp__fail(info, ODVGP_E_UNSUPPORTED, what, -1, (gp__wide)p->base_kernels,
 				gp__too_many_base_kernels);
 	return p->base_kernels ? ODVGP_OK
 						   : gp__refuse(info, ODVGP_E_FORMAT, what, "its kernel is not valid");
@@ -11134,7 +11197,7 @@ static odvgp_status gp__bad_block(odvgp_info *info, const char *sentence)
 
 static odvgp_status gp__cut_off(odvgp_info *info, size_t bytes)
 {
-	return gp__fail(info, ODVGP_E_FORMAT, "block", -1, (double)bytes, "is cut off");
+	return gp__fail(info, ODVGP_E_FORMAT, "block", -1, (gp__wide)bytes, "is cut off");
 }
 
 /*	One layer's predictor at the start of a block. */
@@ -11145,7 +11208,7 @@ static odvgp_status gp__predictor_check(const gp__predictor *p, size_t bytes, od
 	odvgp_status s = gp__predictor_start_check(p, "block", info);
 	if (s) return s;
 	if (p->real_size != sizeof(odvgp_real))
-		return gp__fail(info, ODVGP_E_UNSUPPORTED, "block", -1, (double)p->real_size,
+		return gp__fail(info, ODVGP_E_UNSUPPORTED, "block", -1, (gp__wide)p->real_size,
 				"is of the other precision: only a model file can be read in both");
 	if (bytes < gp__predictor_head(p->base_kernels)) return gp__cut_off(info, bytes);
 	if (gp__predictor_measure(p) < 0) return gp__bad_block(info, "its predictor is not valid");
@@ -11222,14 +11285,14 @@ static odvgp_status gp__file_open(
 	gp__file_head_walk(f, h);
 	if (f->bad || h->magic != GP__FILE_MAGIC) return gp__bad_file(info, "this is not a model file");
 	if (h->version != GP__FILE_VERSION)
-		return gp__fail(info, ODVGP_E_UNSUPPORTED, "model file", -1, (double)h->version,
+		return gp__fail(info, ODVGP_E_UNSUPPORTED, "model file", -1, (gp__wide)h->version,
 				h->version > GP__FILE_VERSION
 						? "of a newer format: read it with the release that wrote it"
 						: "of an older format: train the model again, or read it with the release "
 						  "that wrote it");
 	if (h->state_bytes > bytes || h->predictor_bytes > bytes || h->user_bytes > bytes ||
 			GP__FILE_HEAD + h->state_bytes + h->predictor_bytes + h->user_bytes + 8 != bytes)
-		return gp__fail(info, ODVGP_E_FORMAT, "model file", -1, (double)bytes,
+		return gp__fail(info, ODVGP_E_FORMAT, "model file", -1, (gp__wide)bytes,
 				"truncated, or longer than it should be");
 	f->used = bytes - 8;
 	if (gp__file_bits(f, 0, 8) != gp__checksum((const unsigned char *)file, bytes - 8))
@@ -14537,8 +14600,8 @@ struct gp__unit {
 
 /*	Begins the sums over tiles; gp__sums_layout says what follows. */
 typedef struct {
-	double expected;     /* of the EXPECT node */
-	double weight, logs; /* sum of the rows' weights w; of w log e, e a multiple of the noise */
+	gp__wide expected;     /* of the EXPECT node */
+	gp__wide weight, logs; /* sum of the rows' weights w; of w log e, e a multiple of the noise */
 	uint64_t clamped;
 	odvgp_status status; /* the first failure; its row, as in odvgp_info */
 	ptrdiff_t row;
@@ -14584,11 +14647,11 @@ typedef struct {
 	/* nat_valid: a bit per block, (P, j) fit q; good_valid: a last good theta exists */
 	uint64_t nat_valid, good_valid, nat_steps;
 	uint64_t fitted;   /* q is odvgp_fit_q's for the current parameters */
-	double good_elbo;  /* the last good parameters' bound, on their rows */
-	double step_scale; /* factor of all step sizes; below 1 after an undone step */
+	gp__wide good_elbo;  /* the last good parameters' bound, on their rows */
+	gp__wide step_scale; /* factor of all step sizes; below 1 after an undone step */
 	/* L-BFGS knows the bound at the current parameters, on data with this hash */
 	uint64_t lbfgs_valid, lbfgs_data;
-	double lbfgs_expected, lbfgs_kl; /* its two terms, for each unit's lbfgs_jitter */
+	gp__wide lbfgs_expected, lbfgs_kl; /* its two terms, for each unit's lbfgs_jitter */
 } gp__state;
 
 /*	L-BFGS, independent of models. */
@@ -14596,13 +14659,13 @@ typedef struct {
 	ptrdiff_t n, memory;  /* numbers in x; most pairs */
 	uint64_t pairs, next; /* kept; index of the next */
 	odvgp_real *S, *Y;    /* [memory,n] differences of x and of gradients, a ring */
-	double *sy;           /* [memory] s.y > 0 of the pairs */
+	gp__wide *sy;           /* [memory] s.y > 0 of the pairs */
 	odvgp_real *x, *g;    /* [n] the iteration's start, then end; its gradient */
-	double loss;          /* the value at x */
+	gp__wide loss;          /* the value at x */
 	/* [n] direction; a point on the line; its gradient */
 	odvgp_real *d, *trial, *g_trial;
-	double *alpha; /* [memory] work */
-	double length; /* of the last step, in multiples of d; 0: none */
+	gp__wide *alpha; /* [memory] work */
+	gp__wide length; /* of the last step, in multiples of d; 0: none */
 	ptrdiff_t evaluations;
 	unsigned converged : 1, stuck : 1, stopped : 1;
 } gp__lbfgs;
@@ -14790,9 +14853,9 @@ typedef struct gp__cov_part {
 	defines, with their values beside theta. Other numbers are their own values. */
 
 /*	1 / (1 + e^|t|): the distance to the nearer bound over high - low, to all digits. */
-static double gp__tail(double t)
+static gp__wide gp__tail(gp__wide t)
 {
-	double e = exp(-fabs(t));
+	gp__wide e = gp__exp(-gp__fabs(t));
 	return e / (1 + e);
 }
 
@@ -14805,27 +14868,27 @@ static odvgp_real gp__low(const gp__params *p, int s)
 
 static odvgp_real gp__to_positive(const gp__params *p, int s, odvgp_real theta)
 {
-	double t = (double)theta, low = (double)gp__low(p, s), high = (double)p->state[s].high,
+	gp__wide t = (gp__wide)theta, low = (gp__wide)gp__low(p, s), high = (gp__wide)p->state[s].high,
 		   tail = gp__tail(t);
-	if (high < HUGE_VAL)
+	if (high < GP__W(HUGE_VAL))
 		return (odvgp_real)(t < 0 ? low + (high - low) * tail : high - (high - low) * tail);
-	if (p->kind == ODVGP_POSITIVE_TRANSFORM_EXP) return (odvgp_real)(low + exp(t));
-	return (odvgp_real)(low + (t > 0 ? t + log1p(exp(-t)) : log1p(exp(t))));
+	if (p->kind == ODVGP_POSITIVE_TRANSFORM_EXP) return (odvgp_real)(low + gp__exp(t));
+	return (odvgp_real)(low + (t > 0 ? t + gp__log1p(gp__exp(-t)) : gp__log1p(gp__exp(t))));
 }
 
 /*	A value rounded onto a bound gets the theta where that rounding begins. */
 static odvgp_real gp__from_positive(const gp__params *p, int s, odvgp_real value)
 {
-	double low = (double)gp__low(p, s), high = (double)p->state[s].high, v = (double)value - low,
-		   eps = (double)GP__EPS;
-	if (high < HUGE_VAL) {
-		double size = eps * (high - low), down = GP__MAX(v, size),
-			   up = GP__MAX(high - (double)value, size);
-		return (odvgp_real)(log(down) - log(up));
+	gp__wide low = (gp__wide)gp__low(p, s), high = (gp__wide)p->state[s].high, v = (gp__wide)value - low,
+		   eps = (gp__wide)GP__EPS;
+	if (high < GP__W(HUGE_VAL)) {
+		gp__wide size = eps * (high - low), down = GP__MAX(v, size),
+			   up = GP__MAX(high - (gp__wide)value, size);
+		return (odvgp_real)(gp__log(down) - gp__log(up));
 	}
 	if (low > 0) v = GP__MAX(v, eps * low);
-	if (p->kind == ODVGP_POSITIVE_TRANSFORM_EXP) return (odvgp_real)log(v);
-	return (odvgp_real)(v + log(-expm1(-v)));
+	if (p->kind == ODVGP_POSITIVE_TRANSFORM_EXP) return (odvgp_real)gp__log(v);
+	return (odvgp_real)(v + gp__log(-gp__expm1(-v)));
 }
 
 /*	d value / d theta. Without bounds from the value: v for e^t, 1 - e^-v for log(1 + e^t). With
@@ -14833,19 +14896,19 @@ static odvgp_real gp__from_positive(const gp__params *p, int s, odvgp_real value
 static odvgp_real gp__positive_derivative(
 		const gp__params *p, int s, odvgp_real theta, odvgp_real value)
 {
-	double t = (double)theta, low = (double)gp__low(p, s), high = (double)p->state[s].high,
+	gp__wide t = (gp__wide)theta, low = (gp__wide)gp__low(p, s), high = (gp__wide)p->state[s].high,
 		   tail = gp__tail(t);
-	if (high < HUGE_VAL) return (odvgp_real)((high - low) * tail * (1 - tail));
-	if (p->kind == ODVGP_POSITIVE_TRANSFORM_EXP) return low > 0 ? (odvgp_real)exp(t) : value;
-	return (odvgp_real)(low > 0 ? t < 0 ? tail : 1 - tail : -expm1(-(double)value));
+	if (high < GP__W(HUGE_VAL)) return (odvgp_real)((high - low) * tail * (1 - tail));
+	if (p->kind == ODVGP_POSITIVE_TRANSFORM_EXP) return low > 0 ? (odvgp_real)gp__exp(t) : value;
+	return (odvgp_real)(low > 0 ? t < 0 ? tail : 1 - tail : -gp__expm1(-(gp__wide)value));
 }
 
 /*	The value, moved inside the bounds (odvgp_set_bounds). */
 static odvgp_real gp__inside(const gp__params *p, int s, odvgp_real value)
 {
 	odvgp_real low = gp__low(p, s), high = p->state[s].high,
-			   margin = GP__R(1e-3) * (high < HUGE_VAL ? high - low : low);
-	if (!(value > low)) return low > 0 || high < HUGE_VAL ? low + margin : value;
+			   margin = GP__R(1e-3) * (high < GP__W(HUGE_VAL) ? high - low : low);
+	if (!(value > low)) return low > 0 || high < GP__W(HUGE_VAL) ? low + margin : value;
 	return value < high ? value : high - margin;
 }
 
@@ -14953,39 +15016,39 @@ static int gp__slot_of(const gp__params *p, ptrdiff_t i)
 /* --- priors and bounds --- */
 
 /*	For x > 0: shifted to x >= 10, then Stirling's series. */
-static double gp__log_gamma(double x)
+static gp__wide gp__log_gamma(gp__wide x)
 {
-	double shift = 0;
+	gp__wide shift = 0;
 	GP__FOR(k, 10)
-		if (x < 10) shift += log(x++);
-	static const double divisors[] = {1680, 1260, 360, 12};
-	double r = 1 / (x * x), series = 1.0 / 1188 - r * 691.0 / 360360;
+		if (x < 10) shift += gp__log(x++);
+	static const gp__wide divisors[] = {1680, 1260, 360, 12};
+	gp__wide r = 1 / (x * x), series = 1 / GP__W(1188) - r * 691 / 360360;
 	GP__FOR(k, GP__COUNT(divisors)) series = 1 / divisors[k] - r * series;
-	return (x - 0.5) * log(x) - x + 0.5 * gp__log_2pi + series / x - shift;
+	return (x - GP__W(0.5)) * gp__log(x) - x + GP__W(0.5 * gp__log_2pi) + series / x - shift;
 }
 
 /*	Log prior density of v in slot s, and its derivative. */
-static double gp__log_prior(const gp__params *p, int s, double v, double *derivative)
+static gp__wide gp__log_prior(const gp__params *p, int s, gp__wide v, gp__wide *derivative)
 {
 	*derivative = 0;
-	if (!(v > 0)) return -HUGE_VAL;
-	double a = (double)p->state[s].prior_a, b = (double)p->state[s].prior_b, z = (log(v) - a) / b;
+	if (!(v > 0)) return -GP__W(HUGE_VAL);
+	gp__wide a = (gp__wide)p->state[s].prior_a, b = (gp__wide)p->state[s].prior_b, z = (gp__log(v) - a) / b;
 	if (p->state[s].prior == ODVGP_PRIOR_LOGNORMAL) {
 		*derivative = -(1 + z / b) / v;
-		return -log(v) - log(b) - 0.5 * gp__log_2pi - 0.5 * z * z;
+		return -gp__log(v) - gp__log(b) - GP__W(0.5 * gp__log_2pi) - GP__W(0.5) * z * z;
 	}
 	*derivative = (a - 1) / v - b;
-	return a * log(b) - gp__log_gamma(a) + (a - 1) * log(v) - b * v;
+	return a * gp__log(b) - gp__log_gamma(a) + (a - 1) * gp__log(v) - b * v;
 }
 
 /*	Sum of all log priors; subtracts its gradient from the loss's, unless NULL. */
-static double gp__add_priors(const gp__params *p, odvgp_real *grad)
+static gp__wide gp__add_priors(const gp__params *p, odvgp_real *grad)
 {
-	double sum = 0, derivative;
+	gp__wide sum = 0, derivative;
 	for (int s = 1; s <= p->positive_slots; s++) {
 		if (p->state[s].prior == ODVGP_PRIOR_NONE) continue;
 		GP__EACH_VALUE(i, &p->slot[s]) {
-			sum += gp__log_prior(p, s, (double)p->value[i], &derivative);
+			sum += gp__log_prior(p, s, (gp__wide)p->value[i], &derivative);
 			if (grad) grad[i] -= (odvgp_real)derivative;
 		}
 	}
@@ -14994,14 +15057,14 @@ static double gp__add_priors(const gp__params *p, odvgp_real *grad)
 
 static int gp__bounds_ok(odvgp_real low, odvgp_real high)
 {
-	return low >= 0 && low < HUGE_VAL && high > low;
+	return low >= 0 && low < GP__W(HUGE_VAL) && high > low;
 }
 
 static int gp__prior_ok(int kind, odvgp_real a, odvgp_real b)
 {
 	if (kind == ODVGP_PRIOR_NONE) return 1;
 	if (kind != ODVGP_PRIOR_LOGNORMAL && kind != ODVGP_PRIOR_GAMMA) return 0;
-	return a - a == 0 && b > 0 && b < HUGE_VAL && (kind == ODVGP_PRIOR_LOGNORMAL || a > 0);
+	return a - a == 0 && b > 0 && b < GP__W(HUGE_VAL) && (kind == ODVGP_PRIOR_LOGNORMAL || a > 0);
 }
 
 /* --- parameters: start, read, write --- */
@@ -15057,7 +15120,7 @@ static void gp__set_theta(odvgp_model *m, int s, ptrdiff_t i, odvgp_real theta)
 	if (m->par.slot[s].positive) m->par.value[i] = gp__to_positive(&m->par, s, theta);
 }
 
-static void gp__set_positive(odvgp_model *m, ptrdiff_t i, double value)
+static void gp__set_positive(odvgp_model *m, ptrdiff_t i, gp__wide value)
 {
 	int s = gp__slot_of(&m->par, i);
 	m->par.value[i] = gp__inside(&m->par, s, (odvgp_real)value);
@@ -15075,7 +15138,7 @@ static int gp__has_noise(const odvgp_config *c)
 }
 
 /*	No effect with other likelihoods. */
-static void gp__set_noise(odvgp_model *m, double value)
+static void gp__set_noise(odvgp_model *m, gp__wide value)
 {
 	if (gp__has_noise(&m->cfg))
 		GP__EACH_VALUE(i, &m->par.slot[m->slot_lik_params]) gp__set_positive(m, i, value);
@@ -15158,7 +15221,7 @@ static odvgp_status gp__slot_asked(const odvgp_model *m, const char *name, const
 	if (!*index) return gp__refuse(info, ODVGP_E_NAME, "name", NULL);
 	const odvgp_slot *slot = &m->par.slot[*index];
 	if (count == slot->count) return ODVGP_OK;
-	return gp__fail(info, ODVGP_E_SIZE, slot->name, -1, (double)count,
+	return gp__fail(info, ODVGP_E_SIZE, slot->name, -1, (gp__wide)count,
 			"another number of values is expected");
 }
 
@@ -15187,11 +15250,11 @@ ODVGP_API odvgp_status odvgp_set(odvgp_model *m, const char *name, const odvgp_r
 	const odvgp_slot *slot = &m->par.slot[index];
 	GP__FOR(i, count)
 		if (!gp__above(slot, i) && !(values[i] - values[i] == 0))
-			return gp__fail(info, ODVGP_E_NAN, slot->name, i, (double)values[i], "is not finite");
+			return gp__fail(info, ODVGP_E_NAN, slot->name, i, (gp__wide)values[i], "is not finite");
 	const gp__slot_state *state = &m->par.state[index];
 	for (ptrdiff_t i = 0; i < count && slot->positive; i++)
 		if (!(values[i] > 0 && values[i] >= state->low && values[i] <= state->high))
-			return gp__fail(info, ODVGP_E_ARG, slot->name, i, (double)values[i],
+			return gp__fail(info, ODVGP_E_ARG, slot->name, i, (gp__wide)values[i],
 					values[i] > 0 ? "is outside its bounds" : "must be above 0");
 	m->warm_due = 0;
 	GP__FOR(i, count) {
@@ -15243,7 +15306,7 @@ static void gp__bound_slot(odvgp_model *m, int s, odvgp_real low, odvgp_real hig
 	m->par.state[s].low = low;
 	m->par.state[s].high = high;
 	GP__EACH_VALUE(i, slot) {
-		gp__set_positive(m, i, (double)m->par.value[i]);
+		gp__set_positive(m, i, (gp__wide)m->par.value[i]);
 		if (i < m->par.adam) m->m1[i] = m->m2[i] = 0;
 	}
 	m->state.good_valid = 0;
@@ -15257,7 +15320,7 @@ ODVGP_API odvgp_status odvgp_set_bounds(
 	odvgp_status s = gp__slots_asked(m, name, info);
 	if (s) return s;
 	if (!gp__bounds_ok(low, high))
-		return gp__fail(info, ODVGP_E_ARG, "low", -1, (double)low, "must be 0 <= low < high");
+		return gp__fail(info, ODVGP_E_ARG, "low", -1, (gp__wide)low, "must be 0 <= low < high");
 	GP__EACH_SLOT(i, m) {
 		if (!gp__slot_matches(&m->par.slot[i], name)) continue;
 		if (m->par.slot[i].positive) gp__bound_slot(m, i, low, high);
@@ -15496,7 +15559,7 @@ static const char *const gp__jitter_causes[] = {"nearly dependent rows",
 		"a lengthscale far larger than the spread of the inducing points",
 		"inducing points that nearly coincide",
 		"inducing points close to each other for this lengthscale",
-		"float precision: use double, fewer points or more jitter",
+		"float precision: use gp__wide, fewer points or more jitter",
 		"a gamma point close to beta points or to another gamma point",
 		"the kernel is 0 at an inducing point",
 		"a kernel of fewer dimensions than there are inducing points"};
@@ -15515,11 +15578,11 @@ static const char *gp__jitter_cause(const gp__node *K, ptrdiff_t pivot)
 	const gp__node *Z = K->in[1];
 	const gp__kernel *kernel = &K->of->kernel;
 	ptrdiff_t D = Z->cols;
-	double nearest = HUGE_VAL, widest = 0, coarse = 0;
+	gp__wide nearest = GP__W(HUGE_VAL), widest = 0, coarse = 0;
 	GP__FOR(i, Z->rows) {
-		double r2 = 0;
+		gp__wide r2 = 0;
 		GP__FOR(d, D) {
-			double x = (double)Z->v[i * D + d] - (double)Z->v[pivot * D + d];
+			gp__wide x = (gp__wide)Z->v[i * D + d] - (gp__wide)Z->v[pivot * D + d];
 			r2 += x * x;
 		}
 		if (i != pivot) nearest = GP__MIN(nearest, r2);
@@ -15527,13 +15590,13 @@ static const char *gp__jitter_cause(const gp__node *K, ptrdiff_t pivot)
 	}
 	GP__EACH_BASE(i, kernel)
 		if (gp__geometry(&kernel->base[i]) == GP__DISTANCE)
-			coarse = GP__MAX(coarse, (double)K->in[0]->v[kernel->base[i].ls]);
+			coarse = GP__MAX(coarse, (gp__wide)K->in[0]->v[kernel->base[i].ls]);
 	if (GP__V(K, pivot, pivot) == 0) return cause[8];
 	if (widest == 0 && Z->rows > 1) return cause[1];
 	if (nearest == 0) return cause[2];
 	if (!gp__kernel_has_distances(kernel)) return cause[9];
-	if (coarse > 10 * sqrt(widest)) return cause[3];
-	if (nearest < 1e-8 * widest) return cause[4];
+	if (coarse > 10 * gp__sqrt(widest)) return cause[3];
+	if (nearest < GP__W(1e-8) * widest) return cause[4];
 	return cause[sizeof(odvgp_real) == 4 ? 6 : 5];
 }
 
@@ -15621,14 +15684,14 @@ static void gp__chol_forward(gp__node *nd)
 	odvgp_real mean = gp__mean_diagonal(gp__jitter_prior(nd));
 	odvgp_info bad;
 	if (!(mean - mean == 0)) {
-		t->failed = gp__fail(t->info, ODVGP_E_NAN, gp__jitter_matrix(nd), -1, (double)mean,
+		t->failed = gp__fail(t->info, ODVGP_E_NAN, gp__jitter_matrix(nd), -1, (gp__wide)mean,
 				"a kernel matrix is not finite");
 		return;
 	}
 	jitter->base = gp__jitter_base(nd);
 	for (;;) {
 		if (jitter == &nd->of->jitter[GP__JITTER_BETA])
-			t->events.jitter = (double)(jitter->base + jitter->raised);
+			t->events.jitter = (gp__wide)(jitter->base + jitter->raised);
 		t->failed = gp__chol_try(nd, jitter->base + jitter->raised, &bad);
 		if (!t->failed || t->failed == ODVGP_E_STOPPED) return;
 		t->failed = gp__jitter_raise(nd, mean, &bad);
@@ -16115,7 +16178,7 @@ static void gp__divide_forward(gp__node *nd)
 	gp__node *b = nd->in[0], *D = nd->in[1];
 	GP__FOR(j, nd->cols)
 		if (!(D->v[j] > 0)) {
-			nd->tape->failed = gp__fail(nd->tape->info, ODVGP_E_NAN, "kernel", j, (double)D->v[j],
+			nd->tape->failed = gp__fail(nd->tape->info, ODVGP_E_NAN, "kernel", j, (gp__wide)D->v[j],
 					"its variance is not above 0");
 			return;
 		}
@@ -16143,8 +16206,8 @@ static odvgp_real gp__dot_factor(const gp__node *nd)
 static void gp__dot_forward(gp__node *nd)
 {
 	gp__node *A = nd->in[0], *B = nd->in[1];
-	double sum = 0;
-	GP__EACH_ENTRY(i, j, A) sum += (double)GP__V(A, i, j) * (double)GP__V(B, i, j);
+	gp__wide sum = 0;
+	GP__EACH_ENTRY(i, j, A) sum += (gp__wide)GP__V(A, i, j) * (gp__wide)GP__V(B, i, j);
 	nd->v[0] = gp__dot_factor(nd) * (odvgp_real)sum;
 }
 
@@ -16164,13 +16227,13 @@ static void gp__dot_reverse(gp__node *nd)
 static void gp__kl_cov_forward(gp__node *nd)
 {
 	gp__node *Q = nd->in[0];
-	double sum = 0;
+	gp__wide sum = 0;
 	GP__FOR(r, Q->rows) {
 		const odvgp_real *row = Q->v + r * Q->ld;
 		ptrdiff_t i = r % Q->cols;
-		GP__FOR(j, i) sum += 0.5 * (double)row[j] * (double)row[j];
-		double d = fabs((double)row[i]);
-		sum += 0.5 * (d - 1) * (d + 1) - log(d);
+		GP__FOR(j, i) sum += GP__W(0.5) * (gp__wide)row[j] * (gp__wide)row[j];
+		gp__wide d = gp__fabs((gp__wide)row[i]);
+		sum += GP__W(0.5) * (d - 1) * (d + 1) - gp__log(d);
 	}
 	nd->v[0] = (odvgp_real)sum;
 }
@@ -16209,13 +16272,13 @@ static void gp__kl_inverse_forward(gp__node *nd)
 	const gp__node *H = nd->in[0];
 	ptrdiff_t M = H->cols;
 	const odvgp_real *R = nd->aux;
-	double sum = 0;
+	gp__wide sum = 0;
 	GP__FOR(p, H->rows / M) {
-		GP__FOR(i, M) sum += log((double)GP__V(H, p * M + i, i));
+		GP__FOR(i, M) sum += gp__log((gp__wide)GP__V(H, p * M + i, i));
 		gp__kl_inverse_root(nd, p);
 		GP__FOR(i, M) {
-			GP__FOR(j, i) sum += 0.5 * (double)R[i * M + j] * (double)R[i * M + j];
-			sum -= 0.5 * (1 - (double)R[i * M + i]) * (1 + (double)R[i * M + i]);
+			GP__FOR(j, i) sum += GP__W(0.5) * (gp__wide)R[i * M + j] * (gp__wide)R[i * M + j];
+			sum -= GP__W(0.5) * (1 - (gp__wide)R[i * M + i]) * (1 + (gp__wide)R[i * M + i]);
 		}
 	}
 	nd->v[0] = (odvgp_real)sum;
@@ -16248,7 +16311,7 @@ static ptrdiff_t gp__expect_kept(const gp__node *nd, gp__lik_job *job)
 	ptrdiff_t numbers = 0;
 	for (int k = 3; k < 5; k++) numbers += nd->in[k] ? nd->in[k]->cols : 0;
 	gp__arena_init(&a, nd->aux, SIZE_MAX / 2);
-	job->dpar = GP__TAKE(&a, double, numbers);
+	job->dpar = GP__TAKE(&a, gp__wide, numbers);
 	job->dmean = gp__take(&a, mean->rows, mean->ld);
 	job->dvar = gp__take(&a, mean->rows, mean->ld);
 	return numbers;
@@ -16302,7 +16365,7 @@ static void gp__expect_forward(gp__node *nd)
 	gp__lik_job job = gp__expect_job(nd, &a);
 	ptrdiff_t numbers = nd->needs_grad ? gp__expect_kept(nd, &job) : 0;
 	GP__FOR(i, numbers) job.dpar[i] = 0;
-	double sum = t->y->lik->expect(&job);
+	gp__wide sum = t->y->lik->expect(&job);
 	nd->v[0] = (odvgp_real)sum;
 	t->sums->expected += sum;
 }
@@ -16325,7 +16388,7 @@ static void gp__expect_reverse(gp__node *nd)
 		gp__node *par = nd->in[k];
 		if (!par) continue;
 		if (par->needs_grad)
-			GP__FOR(i, par->cols) par->d[i] += (odvgp_real)(job.dpar[i] * (double)nd->d[0]);
+			GP__FOR(i, par->cols) par->d[i] += (odvgp_real)(job.dpar[i] * (gp__wide)nd->d[0]);
 		job.dpar += par->cols;
 	}
 }
@@ -16359,7 +16422,7 @@ static void gp__moments_forward(gp__node *nd)
 	gp__node *A = nd->in[0], *Av = nd->in[1], *r = nd->in[2], *k = nd->in[3];
 	gp__moments m = gp__moments_of(nd, nd->v);
 	ptrdiff_t n = r->cols;
-	double rr = 0, kk = 0;
+	gp__wide rr = 0, kk = 0;
 	if (nd->tape->again) return;
 	GP__FOR(i, 2) {
 		const gp__node *x = nd->in[i];
@@ -16372,11 +16435,11 @@ static void gp__moments_forward(gp__node *nd)
 	if (Av)
 		odvgp_gemm(nd->blas, 0, 1, Av->rows, m.M, n, 1, Av->v, Av->ld, A->v, A->ld, 1,
 				m.S + m.M * m.F, m.F);
-	GP__EACH_ENTRY(p, j, r) rr += (double)GP__V(r, p, j) * (double)GP__V(r, p, j);
-	GP__EACH_ENTRY(p, j, k) kk += (double)GP__V(k, p, j);
+	GP__EACH_ENTRY(p, j, r) rr += (gp__wide)GP__V(r, p, j) * (gp__wide)GP__V(r, p, j);
+	GP__EACH_ENTRY(p, j, k) kk += (gp__wide)GP__V(k, p, j);
 	*m.rr += (odvgp_real)rr;
 	ptrdiff_t outputs = m.P / k->rows; /* outputs that share a row of k */
-	*m.kk += (odvgp_real)(kk * (double)outputs);
+	*m.kk += (odvgp_real)(kk * (gp__wide)outputs);
 }
 
 static void gp__moments_reverse(gp__node *nd)
@@ -16449,7 +16512,7 @@ static gp__collapse gp__collapse_of(gp__node *nd)
 /*	out [n,n], both triangles: (I + S/s)^-1 of the n features from `from` on; work [n,n]. *logs: the
 	sum of log L_ii of the Cholesky factor. */
 static odvgp_status gp__collapse_inverse(const gp__collapse *c, ptrdiff_t from, ptrdiff_t n,
-		odvgp_real *work, odvgp_real *out, double *logs)
+		odvgp_real *work, odvgp_real *out, gp__wide *logs)
 {
 	odvgp_info bad;
 	GP__FOR(i, n) {
@@ -16462,7 +16525,7 @@ static odvgp_status gp__collapse_inverse(const gp__collapse *c, ptrdiff_t from, 
 		return gp__fail(c->nd->tape->info, ODVGP_E_NAN, "I + A A^T / noise", bad.row, bad.value,
 				"a sum over the rows is not finite");
 	*logs = 0;
-	GP__FOR(i, n) *logs += log((double)work[i * n + i]);
+	GP__FOR(i, n) *logs += gp__log((gp__wide)work[i * n + i]);
 	odvgp_trtri(c->nd->blas, n, work, n);
 	odvgp_lauum(c->nd->blas, n, work, n, out, n);
 	gp__mirror(out, n);
@@ -16470,23 +16533,23 @@ static odvgp_status gp__collapse_inverse(const gp__collapse *c, ptrdiff_t from, 
 }
 
 /*	w = J^-1 h over the mean's features; returns h^T w. */
-static double gp__collapse_solve(const gp__collapse *c)
+static gp__wide gp__collapse_solve(const gp__collapse *c)
 {
-	double sum = 0;
+	gp__wide sum = 0;
 	odvgp_gemm(c->nd->blas, 0, 0, c->m.P, c->mean, c->mean, 1, c->m.h, c->m.F, c->J, c->mean, 0,
 			c->w, c->m.F);
 	GP__FOR(p, c->m.P)
-		GP__FOR(i, c->mean) sum += (double)c->w[p * c->m.F + i] * (double)c->m.h[p * c->m.F + i];
+		GP__FOR(i, c->mean) sum += (gp__wide)c->w[p * c->m.F + i] * (gp__wide)c->m.h[p * c->m.F + i];
 	return sum;
 }
 
 /*	tr(J^-1 V) - tr(J^-1 S S), where tr(J^-1 S S) = s (tr S - s tr(I - J^-1)). */
-static double gp__collapse_tight(const gp__collapse *c, const gp__node *V)
+static gp__wide gp__collapse_tight(const gp__collapse *c, const gp__node *V)
 {
-	double sum = 0, s = (double)c->s;
+	gp__wide sum = 0, s = (gp__wide)c->s;
 	GP__FOR(i, c->m.F) {
-		GP__FOR(j, c->m.F) sum += (double)c->J[i * c->m.F + j] * (double)GP__V(V, i, j);
-		sum -= s * ((double)c->m.S[i * c->m.F + i] - s * (1 - (double)c->J[i * c->m.F + i]));
+		GP__FOR(j, c->m.F) sum += (gp__wide)c->J[i * c->m.F + j] * (gp__wide)GP__V(V, i, j);
+		sum -= s * ((gp__wide)c->m.S[i * c->m.F + i] - s * (1 - (gp__wide)c->J[i * c->m.F + i]));
 	}
 	return sum;
 }
@@ -16500,73 +16563,73 @@ static void gp__collapsed_forward(gp__node *nd)
 	gp__tape *t = nd->tape;
 	gp__collapse c = gp__collapse_of(nd);
 	const gp__node *V = nd->in[2];
-	double s = (double)c.s, P = (double)c.m.P, logs, trace = 0, bound;
-	bound = -0.5 * P * t->sums->weight * log(gp__two_pi * s);
-	bound -= 0.5 * P * t->sums->logs;
+	gp__wide s = (gp__wide)c.s, P = (gp__wide)c.m.P, logs, trace = 0, bound;
+	bound = -GP__W(0.5) * P * t->sums->weight * gp__log(GP__W(gp__two_pi) * s);
+	bound -= GP__W(0.5) * P * t->sums->logs;
 	GP__FOR(b, c.blocks) {
 		t->failed = gp__collapse_inverse(&c, c.from[b], c.size[b], c.work, c.J, &logs);
 		if (t->failed) return;
 		bound -= P * logs;
-		GP__FROM(i, c.from[b], c.from[b] + c.size[b]) trace += (double)c.m.S[i * c.m.F + i];
+		GP__FROM(i, c.from[b], c.from[b] + c.size[b]) trace += (gp__wide)c.m.S[i * c.m.F + i];
 	}
 	if (c.blocks > 1 || c.mean != c.size[0]) {
 		t->failed = gp__collapse_inverse(&c, 0, c.mean, c.work, c.J, &logs);
 		if (t->failed) return;
 	}
-	double squares = (double)*c.m.rr - gp__collapse_solve(&c) / s,
-		   variances = (double)*c.m.kk - P * trace;
-	if (GP__MIN(squares, variances) < -2 * s * GP__COLLAPSE_ERROR * P * t->sums->weight) {
+	gp__wide squares = (gp__wide)*c.m.rr - gp__collapse_solve(&c) / s,
+		   variances = (gp__wide)*c.m.kk - P * trace;
+	if (GP__MIN(squares, variances) < -2 * s * GP__W(GP__COLLAPSE_ERROR) * P * t->sums->weight) {
 		t->failed = gp__fail(t->info, ODVGP_E_NAN, "bound", -1, GP__MIN(squares, variances),
-				"rounding errors are larger than the noise: train in double, or raise noise_floor");
+				"rounding errors are larger than the noise: train in gp__wide, or raise noise_floor");
 		return;
 	}
-	bound -= (squares + (double)*c.m.kk - P * trace) / (2 * s);
+	bound -= (squares + (gp__wide)*c.m.kk - P * trace) / (2 * s);
 	if (V) bound += P * gp__collapse_tight(&c, V) / (2 * s * s);
 	nd->v[0] = (odvgp_real)bound;
 }
 
 /*	d->S and d->h of the mean's term and V's; returns d/ds of both, for a unit adjoint. J still
 	holds the mean's inverse. */
-static double gp__collapsed_reverse_mean(gp__node *nd, const gp__collapse *c, gp__moments *d)
+static gp__wide gp__collapsed_reverse_mean(gp__node *nd, const gp__collapse *c, gp__moments *d)
 {
 	gp__node *V = nd->in[2];
 	odvgp_real g = nd->d[0], s = c->s;
-	double hw = gp__collapse_solve(c), ww = 0, ds;
+	gp__wide hw = gp__collapse_solve(c), ww = 0, ds;
 	ptrdiff_t F = c->m.F;
 	/* w^T S w = s (w^T h - w^T w), because J w = h */
 	GP__FOR(p, c->m.P)
 		GP__FOR(i, c->mean) {
-			ww += (double)c->w[p * F + i] * (double)c->w[p * F + i];
+			ww += (gp__wide)c->w[p * F + i] * (gp__wide)c->w[p * F + i];
 			d->h[p * F + i] = g * c->w[p * F + i] / (s * s);
 		}
 	odvgp_gemm(nd->blas, 1, 0, c->mean, c->mean, c->m.P, -g / (2 * s * s * s), c->w, F, c->w, F, 0,
 			d->S, F);
-	ds = ((double)*c->m.rr + (double)*c->m.kk) / 2 - hw / (double)s + (hw - ww) / (2 * (double)s);
-	ds /= (double)(s * s);
+	ds = ((gp__wide)*c->m.rr + (gp__wide)*c->m.kk) / 2 - hw / (gp__wide)s + (hw - ww) / (2 * (gp__wide)s);
+	ds /= (gp__wide)(s * s);
 	if (!V) return ds;
-	double tight = gp__collapse_tight(c, V), P = (double)c->m.P, ss = (double)s * (double)s, JV = 0,
+	gp__wide tight = gp__collapse_tight(c, V), P = (gp__wide)c->m.P, ss = (gp__wide)s * (gp__wide)s, JV = 0,
 		   JJV = 0;
 	odvgp_gemm(nd->blas, 0, 0, F, F, F, 1, c->J, F, V->v, V->ld, 0, c->work, F); /* J^-1 V */
 	GP__FOR(i, F)
-		GP__FOR(j, F) JJV += (double)c->J[i * F + j] * (double)c->work[j * F + i];
-	GP__FOR(i, F) JV += (double)c->work[i * F + i];
-	odvgp_gemm(nd->blas, 0, 0, F, F, F, -g * (odvgp_real)(P / (2 * ss * (double)s)), c->work, F,
+		GP__FOR(j, F) JJV += (gp__wide)c->J[i * F + j] * (gp__wide)c->work[j * F + i];
+	GP__FOR(i, F) JV += (gp__wide)c->work[i * F + i];
+	odvgp_gemm(nd->blas, 0, 0, F, F, F, -g * (odvgp_real)(P / (2 * ss * (gp__wide)s)), c->work, F,
 			c->J, F, 1, d->S, F);
 	if (V->needs_grad)
 		GP__EACH_ENTRY(i, j, V) GP__D(V, i, j) += g * (odvgp_real)(P / (2 * ss)) * c->J[i * F + j];
 	/* d of -tr(J^-1 S S) is -s (I - J^-2) */
-	GP__FOR(i, F) d->S[i * F + i] -= g * (odvgp_real)(P / (2 * (double)s));
-	odvgp_gemm(nd->blas, 0, 0, F, F, F, g * (odvgp_real)(P / (2 * (double)s)), c->J, F, c->J, F, 1,
+	GP__FOR(i, F) d->S[i * F + i] -= g * (odvgp_real)(P / (2 * (gp__wide)s));
+	odvgp_gemm(nd->blas, 0, 0, F, F, F, g * (odvgp_real)(P / (2 * (gp__wide)s)), c->J, F, c->J, F, 1,
 			d->S, F);
 	/* d tr(J^-1 V)/ds = (tr J^-1 V - tr J^-2 V) / s. other: d/ds of
 	   s tr S - s^2 tr(I - J^-1) = tr S - 2 s tr(I - J^-1) + s tr(J^-1 - J^-2) */
-	double other = 0;
+	gp__wide other = 0;
 	GP__FOR(i, F) {
-		double J = (double)c->J[i * F + i], JJ = 0;
-		GP__FOR(j, F) JJ += (double)c->J[i * F + j] * (double)c->J[i * F + j];
-		other += (double)c->m.S[i * F + i] - 2 * (double)s * (1 - J) + (double)s * (J - JJ);
+		gp__wide J = (gp__wide)c->J[i * F + i], JJ = 0;
+		GP__FOR(j, F) JJ += (gp__wide)c->J[i * F + j] * (gp__wide)c->J[i * F + j];
+		other += (gp__wide)c->m.S[i * F + i] - 2 * (gp__wide)s * (1 - J) + (gp__wide)s * (J - JJ);
 	}
-	return ds - P * tight / (ss * (double)s) + P * ((JV - JJV) / (double)s - other) / (2 * ss);
+	return ds - P * tight / (ss * (gp__wide)s) + P * ((JV - JJV) / (gp__wide)s - other) / (2 * ss);
 }
 
 static void gp__collapsed_reverse(gp__node *nd)
@@ -16575,10 +16638,10 @@ static void gp__collapsed_reverse(gp__node *nd)
 	gp__node *sums = nd->in[0], *noise = nd->in[1];
 	gp__moments d = gp__moments_of(sums, sums->d);
 	odvgp_real g = nd->d[0], s = c.s, P = (odvgp_real)c.m.P;
-	double ds, logs;
+	gp__wide ds, logs;
 	gp__node_zero(sums->d, sums);
 	ds = gp__collapsed_reverse_mean(nd, &c, &d) -
-		 0.5 * (double)P * nd->tape->sums->weight / (double)s;
+		 GP__W(0.5) * (gp__wide)P * nd->tape->sums->weight / (gp__wide)s;
 	*d.rr = *d.kk = -g / (2 * s);
 	/* d log|I + S/s| = tr((I + S/s)^-1 dS) / s - tr(I - (I + S/s)^-1) ds / s */
 	GP__FOR(b, c.blocks) {
@@ -16589,8 +16652,8 @@ static void gp__collapsed_reverse(gp__node *nd)
 					   S = c.m.S[(from + i) * c.m.F + from + i];
 			GP__FOR(j, n) row[j] -= g * P / (2 * s) * c.J[i * n + j];
 			row[i] += g * P / (2 * s);
-			ds += 0.5 * (double)P *
-				  ((1 - (double)c.J[i * n + i]) / (double)s - (double)S / (double)(s * s));
+			ds += GP__W(0.5) * (gp__wide)P *
+				  ((1 - (gp__wide)c.J[i * n + i]) / (gp__wide)s - (gp__wide)S / (gp__wide)(s * s));
 		}
 	}
 	if (noise->needs_grad) noise->d[0] += g * (odvgp_real)ds;
@@ -16609,7 +16672,7 @@ static void gp__evidence_forward(gp__node *nd)
 	ptrdiff_t n = K->rows, P = r->rows;
 	odvgp_real s = nd->in[2]->v[0], *inverse = nd->aux, *work = inverse + n * n, *w = work + n * n;
 	odvgp_info bad;
-	double sum = 0;
+	gp__wide sum = 0;
 	GP__FOR(i, n) {
 		gp__copy_row(work + i * n, K->v + i * K->ld, i, n);
 		work[i * n + i] += root ? s * root->v[i] * root->v[i] : s;
@@ -16620,18 +16683,18 @@ static void gp__evidence_forward(gp__node *nd)
 				"the noise is too small for repeated or nearly repeated rows");
 		return;
 	}
-	GP__FOR(i, n) sum -= (double)P * (log((double)work[i * n + i]) + 0.5 * gp__log_2pi);
+	GP__FOR(i, n) sum -= (gp__wide)P * (gp__log((gp__wide)work[i * n + i]) + GP__W(0.5 * gp__log_2pi));
 	odvgp_trtri(nd->blas, n, work, n);
 	odvgp_lauum(nd->blas, n, work, n, inverse, n);
 	gp__mirror(inverse, n);
 	odvgp_gemm(nd->blas, 0, 0, P, n, n, 1, r->v, r->ld, inverse, n, 0, w, n);
 	GP__FOR(p, P)
-		GP__FOR(i, n) sum -= 0.5 * (double)w[p * n + i] * (double)GP__V(r, p, i);
+		GP__FOR(i, n) sum -= GP__W(0.5) * (gp__wide)w[p * n + i] * (gp__wide)GP__V(r, p, i);
 	if (root) {
-		double logs = -0.5 * t->sums->logs;
-		logs += 0.5 * ((double)n - t->sums->weight) * (gp__log_2pi + log((double)s));
-		GP__FOR(i, n) logs += log((double)root->v[i]);
-		sum += (double)P * logs;
+		gp__wide logs = -GP__W(0.5) * t->sums->logs;
+		logs += GP__W(0.5) * ((gp__wide)n - t->sums->weight) * (GP__W(gp__log_2pi) + gp__log((gp__wide)s));
+		GP__FOR(i, n) logs += gp__log((gp__wide)root->v[i]);
+		sum += (gp__wide)P * logs;
 	}
 	nd->v[0] = (odvgp_real)sum;
 }
@@ -16650,8 +16713,8 @@ static void gp__evidence_reverse(gp__node *nd)
 			noise->d[0] += inverse[i * n + i] * (root ? root->v[i] * root->v[i] : 1);
 	}
 	if (root && noise->needs_grad)
-		noise->d[0] += (odvgp_real)((double)(half * (odvgp_real)P) *
-									((double)n - nd->tape->sums->weight) / (double)noise->v[0]);
+		noise->d[0] += (odvgp_real)((gp__wide)(half * (odvgp_real)P) *
+									((gp__wide)n - nd->tape->sums->weight) / (gp__wide)noise->v[0]);
 	if (r->needs_grad)
 		GP__FOR(p, P)
 			GP__FOR(i, n) GP__D(r, p, i) -= nd->d[0] * w[p * n + i];
@@ -16754,8 +16817,8 @@ static size_t gp__kernel_vec_aux(const gp__shapes *s, int *kept)
 static size_t gp__tri_squares_aux(const gp__shapes *s, int *kept)
 {
 	ptrdiff_t M = s->in[1].rows;
-	double all = (double)s->rows * (double)M * (double)s->cols * (double)sizeof(odvgp_real);
-	*kept = all <= (double)s->keep;
+	gp__wide all = (gp__wide)s->rows * (gp__wide)M * (gp__wide)s->cols * (gp__wide)sizeof(odvgp_real);
+	*kept = all <= (gp__wide)s->keep;
 	return gp__real_bytes(*kept ? s->rows * M : M, s->cols);
 }
 
@@ -16829,7 +16892,7 @@ static size_t gp__expect_aux(const gp__shapes *s, int *kept)
 {
 	gp__arena a = gp__measuring();
 	(void)kept;
-	(void)GP__TAKE(&a, double, s->in[3].cols + s->in[4].cols);
+	(void)GP__TAKE(&a, gp__wide, s->in[3].cols + s->in[4].cols);
 	gp__take(&a, s->in[0].rows, s->in[0].cols);
 	gp__take(&a, s->in[1].rows, s->in[1].cols);
 	return a.bad ? SIZE_MAX : a.used;
@@ -17733,16 +17796,16 @@ typedef struct {
 	const char *name;
 	size_t offset, bytes;
 	int type, open;
-	double least, most;
+	gp__wide least, most;
 	const char *words; /* of a CHOICE, from number 0 on; their count limits it */
 } gp__field;
 
-#define GP__LARGEST_SIZE ((double)((ptrdiff_t)1 << (sizeof(ptrdiff_t) > 4 ? 40 : 28)))
-#define GP__LARGEST_SIDE ((double)(sizeof(ptrdiff_t) > 4 ? INT_MAX : 1 << 28))
+#define GP__LARGEST_SIZE ((gp__wide)((ptrdiff_t)1 << (sizeof(ptrdiff_t) > 4 ? 40 : 28)))
+#define GP__LARGEST_SIDE ((gp__wide)(sizeof(ptrdiff_t) > 4 ? INT_MAX : 1 << 28))
 #define GP__FIELD_AT(name, path, type, open, least, most, words) \
 	{ \
 		name, offsetof(odvgp_config, path), sizeof(((odvgp_config *)NULL)->path), \
-				GP__FIELD_##type, GP__##open, (double)(least), (double)(most), words \
+				GP__FIELD_##type, GP__##open, (gp__wide)(least), (gp__wide)(most), words \
 	}
 #define GP__FIELD(path, type, least, most) \
 	GP__FIELD_AT(#path, path, type, CLOSED, least, most, NULL)
@@ -17868,12 +17931,12 @@ static int gp__choice_set(void *at, size_t bytes, int v)
 	return gp__choice_get(at, bytes) == v;
 }
 
-static double gp__field_value(const gp__field *field, const odvgp_config *c)
+static gp__wide gp__field_value(const gp__field *field, const odvgp_config *c)
 {
 	const void *at = (const unsigned char *)c + field->offset;
-	if (field->type == GP__FIELD_CHOICE) return gp__choice_get(at, field->bytes);
-	if (field->type == GP__FIELD_REAL) return (double)*(const odvgp_real *)at;
-	return (double)*(const ptrdiff_t *)at;
+	if (field->type == GP__FIELD_CHOICE) return GP__W(gp__choice_get(at, field->bytes));
+	if (field->type == GP__FIELD_REAL) return (gp__wide)*(const odvgp_real *)at;
+	return (gp__wide)*(const ptrdiff_t *)at;
 }
 
 static int gp__field_in_layer(const gp__field *field)
@@ -17900,7 +17963,7 @@ static int gp__field_ok(const gp__field *field, const odvgp_config *c)
 	if (field->type == GP__FIELD_BITS || field->type == GP__FIELD_TEXT) return 1;
 	if (field->type == GP__FIELD_SCHEDULE)
 		return gp__schedule_ok((const odvgp_schedule *)at, (odvgp_real)field->most);
-	double v = gp__field_value(field, c), most = field->most;
+	gp__wide v = gp__field_value(field, c), most = field->most;
 	for (const char *s = field->words; s && *s; s++) most += *s == ' ';
 	if (!(field->open == GP__ABOVE_LEAST ? v > field->least : v >= field->least)) return 0;
 	if (!(field->open == GP__BELOW_MOST ? v < most : v <= most)) return 0;
@@ -17910,11 +17973,11 @@ static int gp__field_ok(const gp__field *field, const odvgp_config *c)
 static odvgp_status gp__check_field(
 		const gp__field *of_first, int layer, const odvgp_config *c, odvgp_info *info)
 {
-	double v;
+	gp__wide v;
 	const gp__field moved = gp__field_of_layer(of_first, layer), *field = &moved;
 	if (field->offset == offsetof(odvgp_config, lik.noise_floor) && c->lik.noise_floor < 0 &&
 			c->lik.noise_floor > -1)
-		return gp__fail(info, ODVGP_E_ARG, field->name, -1, (double)c->lik.noise_floor,
+		return gp__fail(info, ODVGP_E_ARG, field->name, -1, (gp__wide)c->lik.noise_floor,
 				"must be -1, for none, or at least 0");
 	if (gp__field_ok(field, c)) return ODVGP_OK;
 	if (field->type != GP__FIELD_SIZE)
@@ -17977,7 +18040,7 @@ static int gp__at_end(gp__parser *p)
 }
 
 /*	A number, and nothing behind it. */
-static int gp__parse_last_number(gp__parser *p, double *v)
+static int gp__parse_last_number(gp__parser *p, gp__wide *v)
 {
 	int negative = gp__accept(p, "-");
 	*v = gp__parse_number(p);
@@ -17989,7 +18052,7 @@ static int gp__parse_last_number(gp__parser *p, double *v)
 static int gp__parse_choice(gp__parser *p, const char *words)
 {
 	int count = 0, found = -1;
-	double v;
+	gp__wide v;
 	gp__skip_spaces(p);
 	size_t n = gp__word_length(p->at, 0);
 	for (; *words; count++) {
@@ -17999,7 +18062,7 @@ static int gp__parse_choice(gp__parser *p, const char *words)
 		if (*words) words++;
 	}
 	if (found < 0)
-		return gp__parse_last_number(p, &v) && v >= 0 && v < count && v == floor(v) ? (int)v : -1;
+		return gp__parse_last_number(p, &v) && v >= 0 && v < count && v == gp__floor(v) ? (int)v : -1;
 	p->at += n;
 	return gp__at_end(p) ? found : -1;
 }
@@ -18020,14 +18083,14 @@ static int gp__parse_bits(gp__parser *p, uint64_t *v)
 /*	VALUE, FROM-TO or FROM-TO:STEPS. */
 static int gp__parse_schedule(gp__parser *p, odvgp_schedule *s)
 {
-	double from = gp__parse_number(p), to, steps = 5000;
+	gp__wide from = gp__parse_number(p), to, steps = 5000;
 	if (!gp__accept(p, "-")) {
 		*s = odvgp_constant((odvgp_real)from);
 		return !p->error && gp__at_end(p);
 	}
 	to = gp__parse_number(p);
 	if (gp__accept(p, ":")) steps = gp__parse_number(p);
-	if (p->error || !gp__at_end(p) || !(steps <= GP__LARGEST_SIZE) || steps != floor(steps))
+	if (p->error || !gp__at_end(p) || !(steps <= GP__LARGEST_SIZE) || steps != gp__floor(steps))
 		return 0;
 	*s = odvgp_falling((odvgp_real)from, (odvgp_real)to, (ptrdiff_t)steps);
 	return 1;
@@ -18036,9 +18099,9 @@ static int gp__parse_schedule(gp__parser *p, odvgp_schedule *s)
 /*	Sizes out of range stay so: a later check refuses them. */
 static int gp__parse_size(gp__parser *p, ptrdiff_t *size)
 {
-	const double beyond = 2 * GP__LARGEST_SIZE;
-	double v;
-	if (!gp__parse_last_number(p, &v) || v != floor(v)) return 0;
+	const gp__wide beyond = 2 * GP__LARGEST_SIZE;
+	gp__wide v;
+	if (!gp__parse_last_number(p, &v) || v != gp__floor(v)) return 0;
 	*size = (ptrdiff_t)GP__MAX(GP__MIN(v, beyond), -beyond);
 	return 1;
 }
@@ -18047,7 +18110,7 @@ static int gp__parse_size(gp__parser *p, ptrdiff_t *size)
 static int gp__parse_real(gp__parser *p, odvgp_real *real)
 {
 	const int zero = strcspn(p->at, "123456789") >= strcspn(p->at, "eE");
-	double v;
+	gp__wide v;
 	if (!gp__parse_last_number(p, &v)) return 0;
 	*real = (odvgp_real)v;
 	return zero || *real != 0;
@@ -18156,7 +18219,7 @@ ODVGP_API odvgp_likelihood_facts odvgp_likelihood_about(odvgp_likelihood kind)
 {
 	odvgp_likelihood_facts f;
 	memset(&f, 0, sizeof f);
-	if ((unsigned)kind >= (unsigned)ODVGP_LIKELIHOOD_COUNT) return f;
+	if ((unsigned)kind >= (unsigned)GP__COUNT(gp__likelihoods)) return f;
 	const gp__likelihood *lik = &gp__likelihoods[kind];
 	f.name = lik->name;
 	f.target = gp__target_of(lik);
@@ -18219,7 +18282,7 @@ static ptrdiff_t gp__input_columns(const odvgp_config *c, int l)
 	gp__patches below = gp__patches_of(c, l - 1);
 	ptrdiff_t P = c->layer[l - 1].P;
 	if (!below.image_output || !gp__patches_ok(&below, gp__input_columns(c, l - 1))) return P;
-	double all = (double)P * (double)gp__patches_count(&below);
+	gp__wide all = (gp__wide)P * (gp__wide)gp__patches_count(&below);
 	return all >= 1 && all <= GP__LARGEST_SIDE ? (ptrdiff_t)all : -1;
 }
 
@@ -18245,16 +18308,16 @@ static odvgp_status gp__check_patches(const odvgp_config *c, int l, odvgp_info *
 	if (!H) return ODVGP_OK;
 	if (h < 1 || h > H || w < 1 || w > W)
 		return gp__fail(info, ODVGP_E_SIZE, h < 1 || h > H ? "patches.height" : "patches.width", at,
-				(double)(h < 1 || h > H ? h : w),
+				(gp__wide)(h < 1 || h > H ? h : w),
 				"must be at least 1, and a patch must fit into the image");
 	if (!gp__patches_ok(&p, c->layer[l].D))
-		return gp__fail(info, ODVGP_E_SIZE, "D", at, (double)c->layer[l].D,
+		return gp__fail(info, ODVGP_E_SIZE, "D", at, (gp__wide)c->layer[l].D,
 				"must be image_height x image_width x channels of patches");
 	if (p.image_output && l + 1 == c->layers)
 		return gp__refuse(info, ODVGP_E_ARG, "patches.image_output",
 				"is for hidden layers: the last one sums its patches");
-	if ((double)c->layer[l].P * (double)gp__rows_of_input(&p) > GP__LARGEST_SIDE)
-		return gp__fail(info, ODVGP_E_SIZE, "P", at, (double)c->layer[l].P,
+	if ((gp__wide)c->layer[l].P * (gp__wide)gp__rows_of_input(&p) > GP__LARGEST_SIDE)
+		return gp__fail(info, ODVGP_E_SIZE, "P", at, (gp__wide)c->layer[l].P,
 				"times the patches is too large");
 	if (!no) return ODVGP_OK;
 	return gp__fail(info, ODVGP_E_UNSUPPORTED, no, at, 0, "does not exist with patches");
@@ -18262,16 +18325,16 @@ static odvgp_status gp__check_patches(const odvgp_config *c, int l, odvgp_info *
 
 static odvgp_status gp__check_products(const odvgp_config *c, odvgp_info *info)
 {
-	double all = (double)c->functions * (double)c->layer[c->layers - 1].P;
+	gp__wide all = (gp__wide)c->functions * (gp__wide)c->layer[c->layers - 1].P;
 	for (int l = 0; l < c->layers; l++) {
-		double M = (double)c->layer[l].M, P = (double)c->layer[l].P,
-			   Mg = (double)c->layer[l].M_gamma,
-			   D = (double)GP__MAX(c->layer[l].D, gp__inducing_columns(c, l)) *
+		gp__wide M = (gp__wide)c->layer[l].M, P = (gp__wide)c->layer[l].P,
+			   Mg = (gp__wide)c->layer[l].M_gamma,
+			   D = (gp__wide)GP__MAX(c->layer[l].D, gp__inducing_columns(c, l)) *
 				   (c->independent ? P : 1);
-		double factor_v = gp__cov_part_of(c, l)->v_sqrt ? P * Mg * Mg : 0;
+		gp__wide factor_v = gp__cov_part_of(c, l)->v_sqrt ? P * Mg * Mg : 0;
 		all += P * M * M + factor_v + (P + D) * (M + Mg) + P * D;
 	}
-	if (all > (double)PTRDIFF_MAX / 256)
+	if (all > (gp__wide)PTRDIFF_MAX / 256)
 		return gp__fail(info, ODVGP_E_SIZE, "P, M, M_gamma and D", -1, 0,
 				"make too many parameters for memory");
 	return ODVGP_OK;
@@ -18284,22 +18347,22 @@ static odvgp_status gp__check_layers(const odvgp_config *c, odvgp_info *info)
 	const char *refused = c->objective != ODVGP_OBJECTIVE_ELBO           ? "objective"
 						  : c->optim.gamma_step != ODVGP_GAMMA_STEP_ADAM ? "optim.gamma_step"
 																		 : NULL;
-	double rows = 1;
+	gp__wide rows = 1;
 	for (int l = 0; l < GP__MIN(c->layers, ODVGP_MAX_LAYERS); l++) {
 		gp__patches p = gp__patches_of(c, l);
-		rows = GP__MAX(rows, (double)gp__rows_of_input(&p));
+		rows = GP__MAX(rows, (gp__wide)gp__rows_of_input(&p));
 		if (c->layer[l].D != gp__input_columns(c, l))
-			return gp__fail(info, ODVGP_E_ARG, "D", l, (double)c->layer[l].D,
+			return gp__fail(info, ODVGP_E_ARG, "D", l, (gp__wide)c->layer[l].D,
 					"of a layer must be the P of the layer below, times its patches with "
 					"image_output");
 		if (c->layer[l].mean_function == ODVGP_MEAN_FUNCTION_IDENTITY &&
 				gp__row_columns(&p, c->layer[l].D) != gp__unit_outputs(c, l))
-			return gp__fail(info, ODVGP_E_ARG, "mean_function", l, (double)c->layer[l].P,
+			return gp__fail(info, ODVGP_E_ARG, "mean_function", l, (gp__wide)c->layer[l].P,
 					"IDENTITY needs D = P, and for independent functions D = 1: take PROJECTION "
 					"for another width");
 	}
-	if ((double)c->N * (double)GP__MAX(c->deep.samples, 1) * rows > (double)PTRDIFF_MAX / 64)
-		return gp__fail(info, ODVGP_E_SIZE, "deep.samples", 0, (double)c->deep.samples,
+	if ((gp__wide)c->N * (gp__wide)GP__MAX(c->deep.samples, 1) * rows > (gp__wide)PTRDIFF_MAX / 64)
+		return gp__fail(info, ODVGP_E_SIZE, "deep.samples", 0, (gp__wide)c->deep.samples,
 				"times N is too large");
 	if (c->layers > 1 && refused)
 		return gp__unsupported(info, refused, "exists only for models of one layer");
@@ -18307,7 +18370,7 @@ static odvgp_status gp__check_layers(const odvgp_config *c, odvgp_info *info)
 		return gp__unsupported(info, "independent", "needs the objective ELBO");
 	if (gp__units_of(c) - c->layers >= GP__MOST_UNITS)
 		return gp__fail(info, ODVGP_E_SIZE, "P", (int)c->layers - 1,
-				(double)c->layer[c->layers - 1].P,
+				(gp__wide)c->layer[c->layers - 1].P,
 				"must be at most 1000 for independent functions");
 	if (c->layers > 1 && c->optim.kind == ODVGP_OPTIMIZER_LBFGS && !c->deep.fixed_samples)
 		return gp__unsupported(info, "deep.fixed_samples",
@@ -18332,7 +18395,7 @@ static odvgp_status gp__check_likelihood(const odvgp_config *c, odvgp_info *info
 	if (c->functions && c->objective != ODVGP_OBJECTIVE_ELBO)
 		return gp__unsupported(info, "functions", "must be 0 without the objective ELBO");
 	if (c->lik.link_jitter > 0 && !(lik->flags & GP__LIK_LINK))
-		return gp__fail(info, ODVGP_E_ARG, "lik.link_jitter", -1, (double)c->lik.link_jitter,
+		return gp__fail(info, ODVGP_E_ARG, "lik.link_jitter", -1, (gp__wide)c->lik.link_jitter,
 				"is only for bernoulli and robustmax");
 	if (noise && !gp__has_noise(c))
 		return gp__refuse(
@@ -18362,7 +18425,7 @@ static odvgp_status gp__check_objective(const odvgp_config *c, odvgp_info *info)
 		return gp__unsupported(
 				info, "objective", "is not there for this pair of mean and covariance part");
 	if (c->optim.batch < c->N)
-		return gp__fail(info, ODVGP_E_UNSUPPORTED, "optim.batch", -1, (double)c->optim.batch,
+		return gp__fail(info, ODVGP_E_UNSUPPORTED, "optim.batch", -1, (gp__wide)c->optim.batch,
 				"must cover all rows for this objective");
 	if (!gp__has_noise(c))
 		return gp__unsupported(info, "objective", "needs the Gaussian likelihood");
@@ -18376,7 +18439,7 @@ static odvgp_status gp__check_lbfgs(const odvgp_config *c, odvgp_info *info)
 		return gp__unsupported(
 				info, "optim.natgrad", "must be 0 with L-BFGS, which moves all slots itself");
 	if (c->optim.batch < c->N)
-		return gp__fail(info, ODVGP_E_UNSUPPORTED, "optim.batch", -1, (double)c->optim.batch,
+		return gp__fail(info, ODVGP_E_UNSUPPORTED, "optim.batch", -1, (gp__wide)c->optim.batch,
 				"must cover all rows: L-BFGS needs full batch");
 	return ODVGP_OK;
 }
@@ -18422,6 +18485,8 @@ static odvgp_status gp__check_member(const odvgp_config *c, odvgp_info *info)
 static odvgp_status gp__check_config(const odvgp_config *c, odvgp_info *info)
 {
 	odvgp_status s = gp__check_fields(c, info);
+	if (!s && (ptrdiff_t)c->lik.kind >= GP__COUNT(gp__likelihoods))
+		s = gp__unsupported(info, "lik.kind", gp__left_out);
 	for (int l = 0; l < c->layers && !s; l++) s = gp__check_patches(c, l, info);
 	if (!s) s = gp__check_products(c, info);
 	if (!s) s = gp__check_layers(c, info);
@@ -18483,9 +18548,9 @@ static ptrdiff_t gp__row_at(const odvgp_model *m, const gp__rows *r, ptrdiff_t i
 }
 
 /*	e / w of a row of the tile. */
-static double gp__noise_factor(const odvgp_model *m, ptrdiff_t i)
+static gp__wide gp__noise_factor(const odvgp_model *m, ptrdiff_t i)
 {
-	double root = m->root.id ? (double)m->tape.node[m->root.id].v[i] : 1;
+	gp__wide root = m->root.id ? (gp__wide)m->tape.node[m->root.id].v[i] : 1;
 	return root * root;
 }
 
@@ -18497,10 +18562,10 @@ static odvgp_status gp__tile_target(odvgp_model *m, ptrdiff_t i, const odvgp_rea
 	odvgp_real w = m->y.weights ? y[m->y.T] : 1, e = m->y.scale ? y[C - 1] : 1;
 	GP__FOR(t, C) GP__V(Y, t, i) = y[t];
 	if (m->y.scale && !gp__has_noise(&m->cfg)) /* exposure */
-		GP__V(Y, C - 1, i) = (odvgp_real)log((double)e);
-	m->tape.sums->weight += (double)w;
+		GP__V(Y, C - 1, i) = (odvgp_real)gp__log((gp__wide)e);
+	m->tape.sums->weight += (gp__wide)w;
 	if (!m->root.id) return ODVGP_OK;
-	if (m->y.scale) m->tape.sums->logs += (double)w * log((double)e);
+	if (m->y.scale) m->tape.sums->logs += (gp__wide)w * gp__log((gp__wide)e);
 	m->tape.node[m->root.id].v[i] = w > 0 ? GP__SQRT(e / w) : (odvgp_real)HUGE_VAL;
 	return m->cfg.objective == ODVGP_OBJECTIVE_EXACT && !(w > 0) ? ODVGP_E_ARG : ODVGP_OK;
 }
@@ -18540,7 +18605,7 @@ GP__NOINLINE odvgp_status gp__tile_load(
 		if (!gp__finite(x, D)) {
 			ptrdiff_t d = gp__first_nonfinite(x, D);
 			X->stamp = ++m->tape.clock; /* some rows are overwritten */
-			return gp__fail(info, ODVGP_E_NAN, "X", row, (double)x[d], "a row is not finite");
+			return gp__fail(info, ODVGP_E_NAN, "X", row, (gp__wide)x[d], "a row is not finite");
 		}
 		odvgp_status s = gp__targets_check(&m->y, y, 1, row, info);
 		if (!s && (s = gp__tile_target(m, i, y)) != ODVGP_OK)
@@ -18715,7 +18780,7 @@ static odvgp_status gp__visit_shard(
 	if (shard > 0) gp__sums_clear(t, back);
 	for (ptrdiff_t k = from; k < to && !t->sums->status; k++) {
 		/* for the likelihood and its exponentials */
-		gp__ask(&t->blas, 1e3 * (double)tile * (double)m->F * (double)m->unit[m->units - 1].times);
+		gp__ask(&t->blas, 1000 * (gp__wide)tile * (gp__wide)m->F * (gp__wide)m->unit[m->units - 1].times);
 		t->sums->status = gp__stop_status(m, told);
 		if (!t->sums->status) t->sums->status = gp__visit_tile(m, rows, k * tile, back, told);
 	}
@@ -18752,7 +18817,7 @@ static odvgp_status gp__visit_objective(
 	t->again = 0;
 	odvgp_status s = gp__visit_tiles(m, rows, 0, info);
 	if (s || (s = gp__tape_forward_info(t, GP__TAIL, info)) != ODVGP_OK) return s;
-	t->sums->expected = (double)t->node[m->objective.id].v[0];
+	t->sums->expected = (gp__wide)t->node[m->objective.id].v[0];
 	if (!back) return ODVGP_OK;
 	int one = rows->n <= m->cfg.tile && m->cfg.shards == 1;
 	if (one) gp__tape_zero(t, GP__TILE); /* the tail adds to the tile's adjoints */
@@ -18776,7 +18841,7 @@ static odvgp_status gp__evaluate(odvgp_model *m, const gp__rows *rows, gp__wants
 	int grads = want.grad || (want.stats && gp__any_gamma_steps(m)), whole = m->objective.id;
 	t->data_error = 0;
 	if (whole && rows->n != m->cfg.N)
-		return gp__fail(info, ODVGP_E_ARG, "n", -1, (double)rows->n,
+		return gp__fail(info, ODVGP_E_ARG, "n", -1, (gp__wide)rows->n,
 				"a bound without q needs all rows at once");
 	odvgp_status s = gp__theta_check(m, info);
 	if (s || (s = gp__stop_status(m, info)) != ODVGP_OK) return s;
@@ -18802,12 +18867,12 @@ static odvgp_status gp__evaluate(odvgp_model *m, const gp__rows *rows, gp__wants
 		gp__mask_grad(m, &want);
 		if ((s = gp__stop_status(m, info))) return s;
 	}
-	*expected = (odvgp_real)(t->sums->expected * (whole ? 1 : (double)scale) +
+	*expected = (odvgp_real)(t->sums->expected * (whole ? 1 : (gp__wide)scale) +
 							 gp__add_priors(&m->par, grads ? m->par.grad : NULL));
 	*kl = divergence;
 	if (!(*expected - *expected == 0) || !(divergence - divergence == 0) ||
 			(grads && !gp__grad_finite(m, &want)))
-		return gp__fail(info, ODVGP_E_NAN, "bound", -1, (double)(*expected - divergence),
+		return gp__fail(info, ODVGP_E_NAN, "bound", -1, (gp__wide)(*expected - divergence),
 				"the bound or its gradient is not finite");
 	return ODVGP_OK;
 }
@@ -18865,7 +18930,7 @@ static void gp__go_back(odvgp_model *m)
 	gp__zero(m->m1, m->par.adam);
 	gp__zero(m->m2, m->par.adam);
 	m->state.adam_steps = 0;
-	m->state.step_scale *= 0.5;
+	m->state.step_scale /= 2;
 	m->state.clean_steps = 0;
 	m->tape.events.step_undone++;
 	m->state.good_valid = 0; /* until the next evaluation */
@@ -18879,14 +18944,14 @@ static int gp__any_watched(const odvgp_model *m)
 }
 
 /*	The bound fell by over 10 (|before| + N), or N with GP__STEPS_WATCHED and full batch. */
-static int gp__absurd(const odvgp_model *m, double bound, double before)
+static int gp__absurd(const odvgp_model *m, gp__wide bound, gp__wide before)
 {
 	if (gp__any_watched(m) && m->cfg.optim.batch >= m->cfg.N)
-		return bound < before - (double)m->cfg.N;
-	return bound < before - 10 * (fabs(before) + (double)m->cfg.N);
+		return bound < before - (gp__wide)m->cfg.N;
+	return bound < before - 10 * (gp__fabs(before) + (gp__wide)m->cfg.N);
 }
 
-#define GP__LEAST_SCALE 1e-9
+#define GP__LEAST_SCALE GP__W(1e-9)
 
 /*	The current parameters fail on these rows (status s) or give an implausibly low bound;
 	odvgp_step says what follows. If even the shortest steps fail, training would stall silently. */
@@ -18894,10 +18959,10 @@ static odvgp_status gp__evaluate_good(odvgp_model *m, const gp__rows *rows, gp__
 		odvgp_status s, odvgp_real *expected, odvgp_real *kl, odvgp_info *info)
 {
 	odvgp_info said;
-	double bound = (double)*expected - (double)*kl;
+	gp__wide bound = (gp__wide)*expected - (gp__wide)*kl;
 	gp__attempt before = gp__try_good(m);
 	odvgp_status again = gp__evaluate(m, rows, want, expected, kl, &said);
-	if (!again && (s || gp__absurd(m, bound, (double)*expected - (double)*kl))) {
+	if (!again && (s || gp__absurd(m, bound, (gp__wide)*expected - (gp__wide)*kl))) {
 		gp__go_back(m);
 		if (m->state.step_scale >= GP__LEAST_SCALE) return ODVGP_OK;
 		return s ? s
@@ -18922,7 +18987,7 @@ static odvgp_status gp__evaluate_safely(odvgp_model *m, const gp__rows *rows, gp
 	*expected = *kl = 0;
 	odvgp_status s = gp__evaluate(m, rows, want, expected, kl, info);
 	if (s == ODVGP_E_STOPPED) return s;
-	if (!s) absurd = stepping && gp__absurd(m, (double)*expected - (double)*kl, m->state.good_elbo);
+	if (!s) absurd = stepping && gp__absurd(m, (gp__wide)*expected - (gp__wide)*kl, m->state.good_elbo);
 	if (((s && !m->tape.data_error) || absurd) && m->state.good_valid)
 		s = gp__evaluate_good(m, rows, want, s, expected, kl, info);
 	if (s) return s;
@@ -18930,7 +18995,7 @@ static odvgp_status gp__evaluate_safely(odvgp_model *m, const gp__rows *rows, gp
 	/* the next step has no bound to compare with */
 	if (!stepping && !m->state.good_valid) m->state.good_elbo = -HUGE_VAL;
 	m->state.good_valid = 1;
-	if (stepping) m->state.good_elbo = (double)*expected - (double)*kl;
+	if (stepping) m->state.good_elbo = (gp__wide)*expected - (gp__wide)*kl;
 	return ODVGP_OK;
 }
 
@@ -18976,7 +19041,7 @@ static odvgp_status gp__rows_check(const odvgp_model *m, const odvgp_real *X, co
 	if (!gp__model_ok(m) || !X || !Y)
 		return gp__is_null(info, !gp__model_ok(m) ? "model" : X ? "Y" : "X");
 	if (n < 1 || n > PTRDIFF_MAX / 64 / GP__MAX(m->cfg.layer[0].D, gp__y_columns(&m->y)))
-		return gp__fail(info, ODVGP_E_ARG, "n", -1, (double)n, "is out of range");
+		return gp__fail(info, ODVGP_E_ARG, "n", -1, (gp__wide)n, "is out of range");
 	return ODVGP_OK;
 }
 
@@ -19023,7 +19088,7 @@ ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *m, const odvgp_real *X, c
 		return gp__is_null(info, "columns, their index or report");
 	ptrdiff_t *own = m->unit->columns, count = columns->count, M_gamma = m->cfg.layer[0].M_gamma;
 	if (count < 1 || count > M_gamma)
-		return gp__fail(info, ODVGP_E_ARG, "columns", -1, (double)count, "count is out of range");
+		return gp__fail(info, ODVGP_E_ARG, "columns", -1, (gp__wide)count, "count is out of range");
 	const ptrdiff_t *index = columns->index;
 	gp__all_columns(m);
 	/* own[i] = -1 marks column i as seen */
@@ -19031,7 +19096,7 @@ ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *m, const odvgp_real *X, c
 		int inside = index[i] >= 0 && index[i] < M_gamma;
 		if (!inside || own[index[i]] < 0) {
 			gp__all_columns(m);
-			return gp__fail(info, ODVGP_E_ARG, "columns", i, (double)index[i],
+			return gp__fail(info, ODVGP_E_ARG, "columns", i, (gp__wide)index[i],
 					inside ? "is given twice" : "is not a column");
 		}
 		own[index[i]] = -1;
@@ -19144,7 +19209,7 @@ static odvgp_status gp__scales_check(const odvgp_model *m, const odvgp_scales *s
 		for (ptrdiff_t i = 0; list[k].x && i < list[k].n; i++) {
 			odvgp_real x = list[k].x[i];
 			if (!(x - x == 0) || (list[k].positive && !(x > 0)))
-				return gp__fail(info, ODVGP_E_ARG, list[k].name, i, (double)x,
+				return gp__fail(info, ODVGP_E_ARG, list[k].name, i, (gp__wide)x,
 						"must be finite, and a scale above 0");
 		}
 	return ODVGP_OK;
@@ -19591,19 +19656,19 @@ static void gp__nat_gamma_back(gp__unit *u, odvgp_real part)
 #define GP__GAMMA_LOOKS 20
 
 /*	The bound on these rows; -infinity if it fails. */
-static double gp__bound_of(odvgp_model *m, const gp__rows *rows)
+static gp__wide gp__bound_of(odvgp_model *m, const gp__rows *rows)
 {
 	gp__wants_list want = {0, 0, 0, GP__GIVES_BOUND};
 	odvgp_real expected, kl;
 	odvgp_status s = gp__evaluate(m, rows, want, &expected, &kl, NULL);
-	return s ? -HUGE_VAL : (double)expected - (double)kl;
+	return s ? -GP__W(HUGE_VAL) : (gp__wide)expected - (gp__wide)kl;
 }
 
 /*	Halve gamma's step until the bound on the same rows, after both steps, is not below `before`.
 	Returns how many bounds it evaluated. */
-static int gp__nat_gamma_check(odvgp_model *m, const gp__rows *rows, double before)
+static int gp__nat_gamma_check(odvgp_model *m, const gp__rows *rows, gp__wide before)
 {
-	double least = before - 64 * (double)GP__EPS * (fabs(before) + (double)m->cfg.N);
+	gp__wide least = before - 64 * (gp__wide)GP__EPS * (gp__fabs(before) + (gp__wide)m->cfg.N);
 	for (int looks = 1;; looks++) {
 		if (gp__bound_of(m, rows) >= least) return looks;
 		int last = looks == GP__GAMMA_LOOKS; /* undo the whole step */
@@ -19814,7 +19879,7 @@ static void gp__nat_diagonal_take(gp__unit *u)
 	gp__copy(mu->v, mu->d, all);
 	GP__FOR(i, all) {
 		g->d[i] = gp__inside(&m->par, g->slot, g->d[i]);
-		gp__set_positive(m, m->par.slot[g->slot].offset + i, (double)g->d[i]);
+		gp__set_positive(m, m->par.slot[g->slot].offset + i, (gp__wide)g->d[i]);
 	}
 	gp__copy(g->v, g->d, all);
 	gp__touch(m, mu->slot);
@@ -19909,7 +19974,7 @@ ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *m, const odvgp_real *X, c
 	odvgp_status s = gp__rows_check(m, X, Y, n, info);
 	if (s) return s;
 	if (!(tau > 0 && tau <= 1))
-		return gp__fail(info, ODVGP_E_ARG, "tau", -1, (double)tau, "must be in (0, 1]");
+		return gp__fail(info, ODVGP_E_ARG, "tau", -1, (gp__wide)tau, "must be in (0, 1]");
 	if (!gp__has_natural(m)) return gp__unsupported(info, "model", "has no natural step");
 	gp__all_columns(m);
 	gp__rows rows = gp__rows_plain(X, Y, n);
@@ -20684,7 +20749,7 @@ ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *m, const odvgp_real *X, co
 	number's unit, unless odvgp_gamma_coords gives another. */
 
 typedef struct {
-	double lr, beta1, beta2, eps;
+	gp__wide lr, beta1, beta2, eps;
 	int eps_inside;
 	uint64_t t; /* steps, including this one */
 } gp__adam;
@@ -20730,9 +20795,9 @@ static gp__scale gp__unit_scale(const odvgp_model *m, int slot)
 static void gp__adam_update(const gp__adam *a, ptrdiff_t n, odvgp_real *x, const odvgp_real *g,
 		const gp__scale *scale, odvgp_real *m1, odvgp_real *m2)
 {
-	double c1 = 1 - pow(a->beta1, (double)a->t), c2 = 1 - pow(a->beta2, (double)a->t);
-	odvgp_real rate = (odvgp_real)(a->lr * sqrt(c2) / c1),
-			   eps = (odvgp_real)(a->eps_inside ? a->eps * sqrt(c2) : a->eps);
+	gp__wide c1 = 1 - gp__pow(a->beta1, (gp__wide)a->t), c2 = 1 - gp__pow(a->beta2, (gp__wide)a->t);
+	odvgp_real rate = (odvgp_real)(a->lr * gp__sqrt(c2) / c1),
+			   eps = (odvgp_real)(a->eps_inside ? a->eps * gp__sqrt(c2) : a->eps);
 	odvgp_real b1 = (odvgp_real)a->beta1, b2 = (odvgp_real)a->beta2;
 	GP__FOR(i, n) {
 		odvgp_real d = scale ? gp__scale_at(scale, i) : 1;
@@ -20745,10 +20810,10 @@ static void gp__adam_update(const gp__adam *a, ptrdiff_t n, odvgp_real *x, const
 }
 
 /*	A fraction f of the way between two numbers, in equal steps or ratios. */
-static odvgp_real gp__between(int linear, odvgp_real from, odvgp_real to, double f)
+static odvgp_real gp__between(int linear, odvgp_real from, odvgp_real to, gp__wide f)
 {
-	if (linear) return (odvgp_real)((double)from + f * ((double)to - (double)from));
-	return (odvgp_real)((double)from * pow((double)to / (double)from, f));
+	if (linear) return (odvgp_real)((gp__wide)from + f * ((gp__wide)to - (gp__wide)from));
+	return (odvgp_real)((gp__wide)from * gp__pow((gp__wide)to / (gp__wide)from, f));
 }
 
 static odvgp_real gp__schedule_at(const odvgp_schedule *s, uint64_t step)
@@ -20757,10 +20822,10 @@ static odvgp_real gp__schedule_at(const odvgp_schedule *s, uint64_t step)
 	if (s->decay_steps && step >= (uint64_t)s->decay_from) {
 		uint64_t gone = step - (uint64_t)s->decay_from;
 		if (gone >= (uint64_t)s->decay_steps) return s->final;
-		return gp__between(linear, s->end, s->final, (double)gone / (double)s->decay_steps);
+		return gp__between(linear, s->end, s->final, (gp__wide)gone / (gp__wide)s->decay_steps);
 	}
 	if (s->kind == ODVGP_SCHEDULE_CONSTANT || step >= (uint64_t)s->steps) return s->end;
-	return gp__between(linear, s->start, s->end, (double)step / (double)s->steps);
+	return gp__between(linear, s->start, s->end, (gp__wide)step / (gp__wide)s->steps);
 }
 
 ODVGP_API odvgp_status odvgp_set_step_sizes(odvgp_model *m, const odvgp_schedule *lr,
@@ -20843,8 +20908,8 @@ static odvgp_real gp__theta_derivative(const odvgp_model *m, int s, ptrdiff_t i)
 static void gp__adam_step(odvgp_model *m, odvgp_real lr)
 {
 	const odvgp_config *c = &m->cfg;
-	gp__adam adam = {(double)lr, (double)c->optim.adam_beta1, (double)c->optim.adam_beta2,
-			(double)c->optim.adam_eps, c->reproduce.adam_eps_inside, ++m->state.adam_steps};
+	gp__adam adam = {(gp__wide)lr, (gp__wide)c->optim.adam_beta1, (gp__wide)c->optim.adam_beta2,
+			(gp__wide)c->optim.adam_eps, c->reproduce.adam_eps_inside, ++m->state.adam_steps};
 	gp__adam_units(m);
 	GP__EACH_SLOT(s, m) {
 		const odvgp_slot *slot = &m->par.slot[s];
@@ -21324,11 +21389,11 @@ static int gp__is_curved(const odvgp_model *m)
 	up its statistics, and take half the step. If that fails, as it can when the rows change
 	meanwhile, no step was taken. Adds its evaluations to *evaluations. */
 static odvgp_status gp__step_watched(odvgp_model *m, const gp__rows *rows, gp__wants_list want,
-		odvgp_real tau, double bound, int *evaluations, odvgp_info *info)
+		odvgp_real tau, gp__wide bound, int *evaluations, odvgp_info *info)
 {
 	int curved = gp__is_curved(m), most = curved ? GP__CURVED_LOOKS : GP__WATCHED_LOOKS;
-	double least = bound - (curved ? GP__MAX(1e-9, 4 * (double)GP__EPS) * fabs(bound)
-								   : sqrt((double)GP__EPS) * (fabs(bound) + (double)m->cfg.N));
+	gp__wide least = bound - (curved ? GP__MAX(GP__W(1e-9), 4 * GP__W(GP__EPS)) * gp__fabs(bound)
+								   : gp__sqrt((gp__wide)GP__EPS) * (gp__fabs(bound) + (gp__wide)m->cfg.N));
 	odvgp_real expected, kl;
 	odvgp_events events = m->tape.events;
 	uint64_t nat_steps = m->state.nat_steps;
@@ -21355,7 +21420,7 @@ static odvgp_status gp__step_watched(odvgp_model *m, const gp__rows *rows, gp__w
 	is no gradient. Gamma's step is checked with all columns: an estimate from a sample has no
 	optimum. */
 static odvgp_status gp__step_natural(odvgp_model *m, const gp__rows *rows, gp__wants_list want,
-		odvgp_real tau, double bound, int *looks, odvgp_info *info)
+		odvgp_real tau, gp__wide bound, int *looks, odvgp_info *info)
 {
 	int of_gamma = gp__any_gamma_steps(m), sampled = of_gamma && gp__columns_sampled(m);
 	odvgp_status s;
@@ -21424,7 +21489,7 @@ static odvgp_status gp__step_half(odvgp_model *m, const gp__rows *rows, gp__want
 	odvgp_status s = gp__evaluate_safely(m, rows, want, 1, &expected, &kl, NULL);
 	if (s) return s;
 	if (want.stats)
-		return gp__step_natural(m, rows, want, tau, (double)expected - (double)kl, looks, NULL);
+		return gp__step_natural(m, rows, want, tau, (gp__wide)expected - (gp__wide)kl, looks, NULL);
 	gp__adam_step(m, lr);
 	return ODVGP_OK;
 }
@@ -21448,7 +21513,7 @@ static odvgp_status gp__step_rows(
 							(odvgp_real)m->state.step_scale
 				  : 0;
 	if (want.stats)
-		s = gp__step_natural(m, rows, want, tau, (double)expected - (double)kl, &looks, info);
+		s = gp__step_natural(m, rows, want, tau, (gp__wide)expected - (gp__wide)kl, &looks, info);
 	if (s) return s == ODVGP_E_STOPPED ? gp__stop_status(m, info) : s;
 	int undo = split && !nat_first && m->tape.blas.watcher;
 	if (undo) gp__begin_half(m, &begun);
@@ -21614,7 +21679,7 @@ typedef struct {
 	odvgp_real *Lb, *tile, *A;
 	odvgp_real *patches; /* candidates [N,D] */
 	odvgp_real *gaps;    /* ULAPANE: each column's d_x and the targets' d_y [D,1+T] */
-	double target_variance;
+	gp__wide target_variance;
 	gp__arena rest; /* for kernel matrices */
 } gp__init_work;
 
@@ -21687,9 +21752,9 @@ static void gp__init_scratch(gp__arena *a, const gp__unit *u, gp__init_work *w)
 }
 
 /*	v, or 1 unless v is positive and 1e6 away from the precision's limits. */
-static double gp__usable(double v)
+static gp__wide gp__usable(gp__wide v)
 {
-	return v > 1e6 * (double)GP__TINY && v < 1e-6 / (double)GP__TINY ? v : 1;
+	return v > GP__W(1e6) * GP__W(GP__TINY) && v < GP__W(1e-6) / GP__W(GP__TINY) ? v : 1;
 }
 
 /*	Row i of N in random order: 0 for samples, 1 for rows that fill up, 2 for what is passed on. */
@@ -21789,13 +21854,13 @@ static int gp__init_asks(const gp__init_work *w, ptrdiff_t k, ptrdiff_t rows)
 	if (!blas->watcher) return 0;
 	blas->watcher->at.done = k;
 	blas->watcher->at.total = w->M * (w->m->cfg.init.beta == ODVGP_INIT_BETA_KMEANS ? 11 : 1);
-	return gp__ask(blas, (double)rows * (double)(w->D + 4));
+	return gp__ask(blas, (gp__wide)rows * (gp__wide)(w->D + 4));
 }
 
 /*	Lowers distances by the new centre k. Returns their sum. */
-static double gp__nearest_lower(gp__init_work *w, const odvgp_real *Z, ptrdiff_t k)
+static gp__wide gp__nearest_lower(gp__init_work *w, const odvgp_real *Z, ptrdiff_t k)
 {
-	double sum = 0;
+	gp__wide sum = 0;
 	GP__FOR(i, w->rows) {
 		const odvgp_real *x = w->X + w->row[i] * w->D, *z = Z + k * w->D;
 		odvgp_real r2 = 0;
@@ -21807,20 +21872,20 @@ static double gp__nearest_lower(gp__init_work *w, const odvgp_real *Z, ptrdiff_t
 			w->distance[i] = r2;
 			w->nearest[i] = k;
 		}
-		sum += (double)w->distance[i];
+		sum += (gp__wide)w->distance[i];
 	}
 	return sum;
 }
 
 /*	A seed, as >>init says. */
-static ptrdiff_t gp__kmeans_draw(const gp__init_work *w, double sum, ptrdiff_t k)
+static ptrdiff_t gp__kmeans_draw(const gp__init_work *w, gp__wide sum, ptrdiff_t k)
 {
-	double left = gp__uniform(w->m->cfg.seed, GP__STREAM_KMEANS, (uint64_t)k) * sum;
+	gp__wide left = gp__uniform(w->m->cfg.seed, GP__STREAM_KMEANS, (uint64_t)k) * sum;
 	ptrdiff_t last = 0;
 	GP__FOR(i, w->rows) {
 		if (!(w->distance[i] > 0)) continue;
 		last = i;
-		if ((left -= (double)w->distance[i]) <= 0) break;
+		if ((left -= (gp__wide)w->distance[i]) <= 0) break;
 	}
 	return last;
 }
@@ -21860,12 +21925,12 @@ static void gp__kmeans_nearest(gp__init_work *w, const odvgp_real *Z)
 	odvgp_model *m = w->m;
 	gp__kmeans_job job = {w, 0, 0, gp__tasks(&m->cfg.threads)};
 	ptrdiff_t D = w->D, M = w->M, ld = gp__padded(M);
-	double work = (double)M * (double)D; /* of a row */
+	gp__wide work = (gp__wide)M * (gp__wide)D; /* of a row */
 	GP__FOR(d, D)
 		GP__FOR(k, ld) w->centre_t[d * ld + k] = k < M ? Z[k * D + d] * w->per_length[d] : 0;
-	for (; job.from < w->rows && !gp__ask(&m->tape.blas, work * (double)(job.to - job.from));
+	for (; job.from < w->rows && !gp__ask(&m->tape.blas, work * (gp__wide)(job.to - job.from));
 			job.from = job.to) {
-		job.to = GP__MIN(w->rows, job.from + 256 + (ptrdiff_t)(1e9 / work));
+		job.to = GP__MIN(w->rows, job.from + 256 + (ptrdiff_t)(GP__W(1e9) / work));
 		gp__run(&m->cfg.threads, job.tasks, gp__kmeans_task, &job);
 	}
 }
@@ -21911,7 +21976,7 @@ static ptrdiff_t gp__seeds(gp__init_work *w, odvgp_real *Z)
 {
 	int farthest = w->m->cfg.init.beta == ODVGP_INIT_BETA_FARTHEST;
 	ptrdiff_t rows = gp__init_rows(w->u), next = 0, k = 0;
-	double sum = 1;
+	gp__wide sum = 1;
 	gp__draw_sample(w, w->N, 0, rows);
 	while (k < w->M && sum > 0 && !gp__init_asks(w, k, rows)) {
 		gp__gather(w, next, 1, Z + k * w->D);
@@ -22143,8 +22208,8 @@ static void gp__draw_locations(const gp__unit *u, odvgp_real *Z, ptrdiff_t n, pt
 	const ptrdiff_t last[2] = {gp__patches_down(p) - 1, gp__patches_across(p) - 1};
 	GP__FOR(i, 2 * n) {
 		uint64_t number = (uint64_t)(2 * from + i);
-		double x = gp__uniform(u->model->cfg.seed, GP__STREAM_PATCHES, number);
-		Z[i / 2 * u->Dz + u->Dz - 2 + i % 2] = (odvgp_real)(x * (double)last[i % 2]);
+		gp__wide x = gp__uniform(u->model->cfg.seed, GP__STREAM_PATCHES, number);
+		Z[i / 2 * u->Dz + u->Dz - 2 + i % 2] = (odvgp_real)(x * (gp__wide)last[i % 2]);
 	}
 }
 
@@ -22195,7 +22260,7 @@ static const odvgp_real *gp__column_sd(const gp__unit *u)
 
 /*	Median distance of random pairs of distinct rows over a base kernel's columns, with ARD in their
 	standard deviations; 1 if none. */
-static double gp__median_distance(const gp__init_work *w, const gp__base_kernel *base)
+static gp__wide gp__median_distance(const gp__init_work *w, const gp__base_kernel *base)
 {
 	ptrdiff_t count = 0;
 	for (uint64_t i = 0; i < 4 * GP__MEDIAN_ROWS && count < GP__MEDIAN_ROWS; i++) {
@@ -22212,29 +22277,29 @@ static double gp__median_distance(const gp__init_work *w, const gp__base_kernel 
 		}
 		if (r2 > 0) w->median[count++] = r2;
 	}
-	return count ? sqrt((double)gp__median(w->median, count)) : 1;
+	return count ? gp__sqrt((gp__wide)gp__median(w->median, count)) : 1;
 }
 
 /* --- the targets' variance, starts of base kernels --- */
 
 /*	Mean and variance of target t, without missing ones. */
-static double gp__target_moments(
+static gp__wide gp__target_moments(
 		const odvgp_model *m, const odvgp_real *Y, ptrdiff_t t, odvgp_real *middle)
 {
 	ptrdiff_t N = m->cfg.N, C = gp__y_columns(&m->y), from = 0, seen = 0;
 	const odvgp_real *y = Y + t;
 	/* differences from the first row: equal targets give exactly 0 */
 	while (from < N - 1 && y[from * C] != y[from * C]) from++; /* missing */
-	double first = (double)y[from * C], mean = 0, squares = 0;
+	gp__wide first = (gp__wide)y[from * C], mean = 0, squares = 0;
 	GP__FROM(i, from, N) seen += y[i * C] == y[i * C];
 	GP__FROM(i, from, N)
-		if (y[i * C] == y[i * C]) mean += ((double)y[i * C] - first) / (double)seen;
+		if (y[i * C] == y[i * C]) mean += ((gp__wide)y[i * C] - first) / (gp__wide)seen;
 	GP__FROM(i, from, N) {
-		double d = (double)y[i * C] - first - mean;
+		gp__wide d = (gp__wide)y[i * C] - first - mean;
 		if (d == d) squares += d * d;
 	}
 	*middle = (odvgp_real)(first + mean);
-	return seen ? squares / (double)seen : 0;
+	return seen ? squares / (gp__wide)seen : 0;
 }
 
 /*	The target of an independent function; -1: all targets. */
@@ -22245,18 +22310,18 @@ static int gp__only_target(const gp__unit *u)
 }
 
 /*	Mean variance of the targets, or of one. */
-static double gp__target_variance(const odvgp_model *m, const odvgp_real *Y, int target)
+static gp__wide gp__target_variance(const odvgp_model *m, const odvgp_real *Y, int target)
 {
-	double total = 0;
+	gp__wide total = 0;
 	odvgp_real mean;
 	ptrdiff_t from = GP__MAX(target, 0), to = target < 0 ? m->T : target + 1;
 	if (!(m->y.lik->flags & GP__LIK_SCALABLE)) return 1;
 	GP__FROM(t, from, to) total += gp__target_moments(m, Y, t, &mean);
-	return gp__usable(total / (double)(to - from));
+	return gp__usable(total / (gp__wide)(to - from));
 }
 
 typedef struct {
-	double lengthscale, variance; /* of a base kernel */
+	gp__wide lengthscale, variance; /* of a base kernel */
 	const odvgp_real *unit; /* of ARD's lengthscales, by column; NULL: 1 */
 } gp__start;
 
@@ -22270,32 +22335,32 @@ static int gp__share_columns(const gp__base_kernel *a, const gp__base_kernel *b)
 }
 
 /*	10^low for the first to 10^(low + 1) for the last of those that share columns with the i-th. */
-static double gp__spread(const gp__kernel *k, uint32_t i, double low, double alone)
+static gp__wide gp__spread(const gp__kernel *k, uint32_t i, gp__wide low, gp__wide alone)
 {
-	double before = 0, others = 0;
+	gp__wide before = 0, others = 0;
 	GP__EACH_BASE(j, k) {
 		if (j == i || !k->base[j].nls || !gp__share_columns(&k->base[i], &k->base[j])) continue;
 		before += j < i;
 		others++;
 	}
-	return others > 0 ? pow(10, before / others + low) : alone;
+	return others > 0 ? gp__pow(10, before / others + low) : alone;
 }
 
 static gp__start gp__median_start(const gp__init_work *w, uint32_t i)
 {
 	const gp__kernel *k = &w->u->kernel;
-	double distance = gp__median_distance(w, &k->base[i]), factor = gp__spread(k, i, -1, 0.5);
-	gp__start start = {distance * factor * gp__sqrt_half, w->target_variance, gp__column_sd(w->u)};
+	gp__wide distance = gp__median_distance(w, &k->base[i]), factor = gp__spread(k, i, -1, 0.5);
+	gp__start start = {distance * factor * GP__W(gp__sqrt_half), w->target_variance, gp__column_sd(w->u)};
 	return start;
 }
 
 /*	Mean of |v_next - v| over unequal neighbours in the order of `row`; 0 if none. */
-static double gp__mean_gap(
+static gp__wide gp__mean_gap(
 		const odvgp_real *v, ptrdiff_t stride, const ptrdiff_t *row, ptrdiff_t rows)
 {
-	double sum = 0, count = 0;
+	gp__wide sum = 0, count = 0;
 	GP__FROM(i, 1, rows) {
-		double gap = fabs((double)v[row[i] * stride] - (double)v[row[i - 1] * stride]);
+		gp__wide gap = gp__fabs((gp__wide)v[row[i] * stride] - (gp__wide)v[row[i - 1] * stride]);
 		sum += gap;
 		count += gap > 0;
 	}
@@ -22320,20 +22385,20 @@ static gp__start gp__ulapane_start(const gp__init_work *w, uint32_t i)
 {
 	const gp__base_kernel *base = &w->u->kernel.base[i];
 	ptrdiff_t T = w->m->T;
-	double factor = gp__spread(&w->u->kernel, i, 0, 1);
+	gp__wide factor = gp__spread(&w->u->kernel, i, 0, 1);
 	gp__start start = {0, 0, NULL};
 	const int target = gp__only_target(w->u);
 	GP__FOR(k, T + 1) {
 		if (k && target >= 0 && k != target + 1) continue;
-		double sum = 0, used = 0;
+		gp__wide sum = 0, used = 0;
 		GP__FOR(d, (ptrdiff_t)base->ndims) {
 			const odvgp_real *gap = w->gaps + gp__column(base, d) * (1 + T);
 			if (!(gap[0] > 0)) continue;
-			sum += (double)gap[k];
+			sum += (gp__wide)gap[k];
 			used++;
 		}
-		double mean = used > 0 ? sum / used : 0;
-		if (k) start.variance += mean * mean / (target < 0 ? (double)T : 1);
+		gp__wide mean = used > 0 ? sum / used : 0;
+		if (k) start.variance += mean * mean / (target < 0 ? (gp__wide)T : 1);
 		else start.lengthscale = mean * factor;
 	}
 	return start;
@@ -22346,7 +22411,7 @@ static int gp__is_ulapane(const gp__unit *u)
 }
 
 /*	Hyperparameters of a unit's kernel, n from number h on, start at v. */
-static void gp__start_hyp(const gp__unit *u, uint32_t h, uint32_t n, double v)
+static void gp__start_hyp(const gp__unit *u, uint32_t h, uint32_t n, gp__wide v)
 {
 	ptrdiff_t first = u->model->par.slot[u->slot_kernel].offset + (ptrdiff_t)h;
 	GP__FROM(i, first, first + (ptrdiff_t)n) gp__set_positive(u->model, i, gp__usable(v));
@@ -22363,15 +22428,15 @@ static void gp__init_base_kernel(const gp__init_work *w, uint32_t i)
 	if (gp__geometry(base) == GP__DISTANCE)
 		start = gp__is_ulapane(u) ? gp__ulapane_start(w, i) : gp__median_start(w, i);
 	if (gp__is_mixed(u)) start.variance = 1; /* ULAPANE's is the targets' */
-	if (base->type == GP__WHITE) start.variance *= 0.1;
+	if (base->type == GP__WHITE) start.variance *= GP__W(0.1);
 	if (base->type == GP__POLYNOMIAL) {
-		start.variance = 0.5 * pow(start.variance, 1 / (double)base->degree);
+		start.variance = GP__W(0.5) * gp__pow(start.variance, 1 / (gp__wide)base->degree);
 		if (!(base->given & GP__GIVEN_SHAPE_PARAM))
 			gp__start_hyp(u, base->shape_param, 1, start.variance);
 	}
-	if (gp__geometry(base) == GP__INNER_PRODUCT) start.variance /= (double)base->ndims;
+	if (gp__geometry(base) == GP__INNER_PRODUCT) start.variance /= (gp__wide)base->ndims;
 	for (uint32_t d = 0; d < base->nls && !(base->given & GP__GIVEN_LENGTHSCALE); d++) {
-		double unit = start.unit && base->ard ? (double)start.unit[gp__column(base, d)] : 1;
+		gp__wide unit = start.unit && base->ard ? (gp__wide)start.unit[gp__column(base, d)] : 1;
 		gp__start_hyp(u, base->ls + d, 1, start.lengthscale * unit);
 	}
 	if (!(base->given & GP__GIVEN_VARIANCE))
@@ -22396,9 +22461,9 @@ static void gp__find_lengths(const gp__init_work *w)
 		}
 	}
 	GP__FOR(d, w->D)
-		if (!(length[d] > 0)) length[d] = gp__column_sd(u)[d] * (odvgp_real)sqrt((double)w->D) / 2;
-	double scale = frexp((double)length[0], &exponent);
-	GP__FOR(d, w->D) length[d] = (odvgp_real)(scale / (double)length[d]);
+		if (!(length[d] > 0)) length[d] = gp__column_sd(u)[d] * (odvgp_real)gp__sqrt((gp__wide)w->D) / 2;
+	gp__wide scale = gp__frexp((gp__wide)length[0], &exponent);
+	GP__FOR(d, w->D) length[d] = (odvgp_real)(scale / (gp__wide)length[d]);
 }
 
 /*	Only what neither the expression nor the config gives. */
@@ -22410,7 +22475,7 @@ static void gp__init_hyper(gp__init_work *w, const odvgp_real *Y)
 
 /*	Multiplies a node by `factor`, through variances not given by the expression. Returns whether it
 	could. */
-static int gp__scale_kernel(const gp__unit *u, uint32_t node, double factor)
+static int gp__scale_kernel(const gp__unit *u, uint32_t node, gp__wide factor)
 {
 	const uint32_t *n = u->kernel.node[node];
 	if (n[0] == GP__NODE_PRODUCT)
@@ -22422,7 +22487,7 @@ static int gp__scale_kernel(const gp__unit *u, uint32_t node, double factor)
 	const gp__base_kernel *base = &u->kernel.base[n[1]];
 	if (base->given & GP__GIVEN_VARIANCE || base->type == GP__POLYNOMIAL) return 0;
 	for (uint32_t i = base->var; i < base->var + base->nvar; i++)
-		gp__start_hyp(u, i, 1, factor * (double)gp__hyp(u)[i]);
+		gp__start_hyp(u, i, 1, factor * (gp__wide)gp__hyp(u)[i]);
 	return 1;
 }
 
@@ -22432,7 +22497,7 @@ static void gp__init_image_variance(const gp__init_work *w)
 	const gp__unit *u = w->u;
 	ptrdiff_t N = gp__unit_rows(u), images = GP__MIN(N, (ptrdiff_t)16);
 	odvgp_real k;
-	double sum = 0;
+	gp__wide sum = 0;
 	gp__arena scratch = w->rest;
 	gp__kjob job;
 	if (!u->patch_weights.id) return;
@@ -22442,7 +22507,7 @@ static void gp__init_image_variance(const gp__init_work *w)
 		gp__unit_job(&job, u, NULL, 0, w->data + image * u->D, 1);
 		gp__fit_images(u, &job);
 		gp__images_diag(&job, &k, Kw, scratch, 0);
-		sum += (double)k / (double)images;
+		sum += (gp__wide)k / (gp__wide)images;
 	}
 	if (sum > 0) gp__scale_kernel(u, u->kernel.nnode - 1, w->target_variance / sum);
 }
@@ -22452,24 +22517,24 @@ static void gp__init_image_variance(const gp__init_work *w)
 static void gp__column_scale(
 		const odvgp_real *x, ptrdiff_t n, ptrdiff_t stride, odvgp_real *mean, odvgp_real *scale)
 {
-	double low = (double)x[0], high = low, sum = 0, squares = 0;
+	gp__wide low = (gp__wide)x[0], high = low, sum = 0, squares = 0;
 	GP__FROM(i, 1, n) {
-		low = GP__MIN(low, (double)x[i * stride]);
-		high = GP__MAX(high, (double)x[i * stride]);
+		low = GP__MIN(low, (gp__wide)x[i * stride]);
+		high = GP__MAX(high, (gp__wide)x[i * stride]);
 	}
-	double half = high / 2 - low / 2, middle = low + half, deviation;
+	gp__wide half = high / 2 - low / 2, middle = low + half, deviation;
 	*mean = x[0];
 	*scale = 1;
 	if (!(half > 0)) return;
-	GP__FOR(i, n) sum += ((double)x[i * stride] - middle) / half;
-	sum /= (double)n;
+	GP__FOR(i, n) sum += ((gp__wide)x[i * stride] - middle) / half;
+	sum /= (gp__wide)n;
 	GP__FOR(i, n) {
-		double z = ((double)x[i * stride] - middle) / half - sum;
+		gp__wide z = ((gp__wide)x[i * stride] - middle) / half - sum;
 		squares += z * z;
 	}
 	*mean = (odvgp_real)(middle + half * sum);
-	deviation = half * sqrt(squares / (double)n);
-	if (deviation > 45 * (double)GP__EPS * fabs((double)*mean) && (odvgp_real)deviation > 0)
+	deviation = half * gp__sqrt(squares / (gp__wide)n);
+	if (deviation > 45 * (gp__wide)GP__EPS * gp__fabs((gp__wide)*mean) && (odvgp_real)deviation > 0)
 		*scale = (odvgp_real)deviation;
 }
 
@@ -22483,20 +22548,20 @@ static const odvgp_real *gp__pass_matrix(const gp__init_work *w)
 	const gp__unit *u = w->u;
 	const gp__patches *p = &u->patches;
 	ptrdiff_t n = u->Dx - 2 * p->located;
-	double most = sqrt(6 / ((double)n * (1 + (double)u->P / (double)GP__MAX(p->channels, 1))));
+	gp__wide most = gp__sqrt(6 / ((gp__wide)n * (1 + (gp__wide)u->P / (gp__wide)GP__MAX(p->channels, 1))));
 	if (u->slot_mean_A) return gp__theta_of(w->m, u->slot_mean_A);
 	if (!p->image_output || u->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY) return NULL;
 	gp__zero(w->axes, u->Dx * u->P);
 	GP__FOR(i, n * u->P) {
 		uint64_t counter = ((uint64_t)u->number + 1) << 32 | (uint64_t)i;
-		double x = gp__uniform(w->m->cfg.seed, GP__STREAM_PATCHES, counter);
+		gp__wide x = gp__uniform(w->m->cfg.seed, GP__STREAM_PATCHES, counter);
 		w->axes[i] = (odvgp_real)(most * (2 * x - 1));
 	}
 	return w->axes;
 }
 
 /*	The next unit's inputs, and their standard deviations. Returns the mean of their squares. */
-static double gp__pass_on(const gp__init_work *w)
+static gp__wide gp__pass_on(const gp__init_work *w)
 {
 	const gp__unit *u = w->u;
 	const odvgp_model *m = w->m;
@@ -22504,8 +22569,8 @@ static double gp__pass_on(const gp__init_work *w)
 			  width = u->P * T;
 	odvgp_real *to = w->sample[(u->layer + 1) % 2], mean, *sd = m->data_sd + u[1].sd_at;
 	const odvgp_real *A = gp__pass_matrix(w);
-	double squares = 0;
-	for (ptrdiff_t i = 0; i < rows && !gp__ask(&m->tape.blas, (double)(width * u->Dx)); i++) {
+	gp__wide squares = 0;
+	for (ptrdiff_t i = 0; i < rows && !gp__ask(&m->tape.blas, (gp__wide)(width * u->Dx)); i++) {
 		ptrdiff_t row = u->layer || rows == N ? i : gp__init_row(w, 2, N, i);
 		GP__FOR(t, T) {
 			const odvgp_real *x = w->data + row * u->D;
@@ -22523,9 +22588,9 @@ static double gp__pass_on(const gp__init_work *w)
 	}
 	GP__FOR(p, width) {
 		gp__column_scale(to + p, rows, width, &mean, sd + p);
-		squares += (double)sd[p] * (double)sd[p];
+		squares += (gp__wide)sd[p] * (gp__wide)sd[p];
 	}
-	return gp__usable(squares / (double)width);
+	return gp__usable(squares / (gp__wide)width);
 }
 
 /* --- axes of projections and mixtures --- */
@@ -22540,7 +22605,7 @@ static void gp__leading_axes(const gp__init_work *w, ptrdiff_t D, ptrdiff_t P)
 		odvgp_real *axis = w->axes + p * D;
 		GP__FOR(d, D) /* the first step only makes it orthogonal */
 			v[d] = (odvgp_real)gp__normal(w->m->cfg.seed, GP__STREAM_HIDDEN, (uint64_t)(p * D + d));
-		for (int step = 0; step < 100 && !gp__ask(blas, (double)(D * (D + p))); step++) {
+		for (int step = 0; step < 100 && !gp__ask(blas, (gp__wide)(D * (D + p))); step++) {
 			GP__FOR(q, p) isa->axpy(D, -isa->dot(D, v, w->axes + q * D), w->axes + q * D, v);
 			odvgp_real size = GP__SQRT(isa->dot(D, v, v));
 			GP__FOR(d, D) axis[d] = v[d] / size;
@@ -22568,7 +22633,7 @@ static void gp__principal_axes(gp__init_work *w)
 	gp__zero(C, D * D);
 	gp__zero(w->means, D);
 	GP__FOR(pass, 2)
-		for (ptrdiff_t i = 0; i < rows && !gp__ask(blas, (double)(D * D * pass)); i++) {
+		for (ptrdiff_t i = 0; i < rows && !gp__ask(blas, (gp__wide)(D * D * pass)); i++) {
 			const odvgp_real *x = (of_patches ? w->X : w->data) + w->row[i] * D,
 							 share = 1 / (odvgp_real)rows;
 			GP__FOR(d, pass ? 0 : D) w->means[d] += x[d] * share;
@@ -22590,7 +22655,7 @@ static void gp__init_mixing(const gp__init_work *w, const odvgp_real *Y)
 	odvgp_real *C = w->square, *z = w->vector, *mean = w->means, *sd = mean + F,
 			   *W = gp__theta_of(m, m->slot_mixing);
 	gp__zero(C, F * F);
-	GP__FOR(f, F) sd[f] = (odvgp_real)sqrt(gp__usable(gp__target_moments(m, Y, f, &mean[f])));
+	GP__FOR(f, F) sd[f] = (odvgp_real)gp__sqrt(gp__usable(gp__target_moments(m, Y, f, &mean[f])));
 	GP__FOR(i, N) {
 		GP__FOR(f, F) {
 			odvgp_real y = Y[i * columns + f];
@@ -22604,7 +22669,7 @@ static void gp__init_mixing(const gp__init_work *w, const odvgp_real *Y)
 		odvgp_real value = 0, most = 0;
 		GP__FOR(f, F) {
 			value += axis[f] * isa->dot(F, C + f * F, axis);
-			if (fabs((double)axis[f]) > fabs((double)most)) most = axis[f];
+			if (gp__fabs((gp__wide)axis[f]) > gp__fabs((gp__wide)most)) most = axis[f];
 		}
 		value = GP__SQRT(GP__MAX(value, GP__R(0.01))) * (most < 0 ? -1 : 1);
 		GP__FOR(f, F)
@@ -22628,7 +22693,7 @@ static void gp__init_unit(const gp__unit *u, const odvgp_real *X, const odvgp_re
 	GP__FOR(d, w.patches ? w.D : 0) gp__column_scale(w.X + d, w.N, w.D, &mean, &sd[u->D + 1 + d]);
 	if (hidden && u->slot_mean_A) gp__principal_axes(&w);
 	w.target_variance = hidden ? gp__pass_on(&w) : gp__target_variance(m, Y, gp__only_target(u));
-	sd[u->D] = (odvgp_real)sqrt(w.target_variance);
+	sd[u->D] = (odvgp_real)gp__sqrt(w.target_variance);
 	if (gp__is_mixed(u)) {
 		w.target_variance = 1;
 		if (gp__is_top(u)) gp__init_mixing(&w, Y);
@@ -22664,14 +22729,14 @@ static odvgp_real gp__narrowed(const gp__unit *u)
 static void gp__q_identity_unit(gp__unit *u)
 {
 	odvgp_model *m = u->model;
-	odvgp_real k = (odvgp_real)gp__usable((double)gp__prior_variance(u)),
+	odvgp_real k = (odvgp_real)gp__usable((gp__wide)gp__prior_variance(u)),
 			   root = u->cov_part->sqrt_start / (u->cov_part->sqrt_power < 0 ? GP__SQRT(k) : 1);
 	gp__identity_slot(m, u->slot_a, 0);
 	GP__FOR(b, GP__BLOCKS) {
 		gp__identity_slot(m, u->block[b].slot_mu, 0);
 		gp__identity_slot(m, u->block[b].slot_sqrt, root * gp__narrowed(u));
 	}
-	GP__EACH_VALUE(i, &m->par.slot[u->slot_q_diag]) gp__set_positive(m, i, 1e-3 / (double)k);
+	GP__EACH_VALUE(i, &m->par.slot[u->slot_q_diag]) gp__set_positive(m, i, GP__W(1e-3) / (gp__wide)k);
 }
 
 /*	Discards the state of earlier training. */
@@ -22741,18 +22806,18 @@ ODVGP_API odvgp_status odvgp_init_q(odvgp_model *m, odvgp_info *info)
 }
 
 /*	0 without a noise. */
-static odvgp_real gp__noise_floor(const odvgp_model *m, double target_variance)
+static odvgp_real gp__noise_floor(const odvgp_model *m, gp__wide target_variance)
 {
-	double floor = gp__has_noise(&m->cfg) ? (double)m->cfg.lik.noise_floor : 0;
+	gp__wide floor = gp__has_noise(&m->cfg) ? (gp__wide)m->cfg.lik.noise_floor : 0;
 	return floor > 0 ? (odvgp_real)(floor * target_variance) : 0;
 }
 
 /*	x with Phi(x) = p, 0 < p < 1, by bisection. */
-static double gp__normal_quantile(double p)
+static gp__wide gp__normal_quantile(gp__wide p)
 {
-	double low = -40, high = 40;
+	gp__wide low = -40, high = 40;
 	GP__FOR(k, 60) {
-		double x = 0.5 * (low + high);
+		gp__wide x = 0.5 * (low + high);
 		if (0.5 * erfc(-gp__sqrt_half * x) < p) low = x;
 		else high = x;
 	}
@@ -22764,12 +22829,12 @@ static double gp__normal_quantile(double p)
 static void gp__init_cuts(odvgp_model *m, const odvgp_real *Y)
 {
 	ptrdiff_t N = m->cfg.N, K = m->classes, C = gp__y_columns(&m->y), seen = 0, below = 0;
-	double last = 0;
+	gp__wide last = 0;
 	GP__FOR(i, N) seen += Y[i * C] == Y[i * C];
 	GP__FOR(k, K - 1) {
 		below++;
 		GP__FOR(i, N) below += Y[i * C] == (odvgp_real)k;
-		double cut = 2 * gp__sqrt_half * gp__normal_quantile((double)below / (double)(seen + K));
+		gp__wide cut = 2 * gp__sqrt_half * gp__normal_quantile((gp__wide)below / (gp__wide)(seen + K));
 		if (k) gp__set_positive(m, m->par.slot[m->slot_lik_params].offset + k - 1, cut - last);
 		else *gp__theta_of(m, m->slot_lik_free_params) = (odvgp_real)cut;
 		last = cut;
@@ -22777,14 +22842,14 @@ static void gp__init_cuts(odvgp_model *m, const odvgp_real *Y)
 }
 
 /*	Parameters in the targets' unit, unless the config has the noise; cuts. */
-static void gp__init_likelihood(odvgp_model *m, const odvgp_real *Y, double variance)
+static void gp__init_likelihood(odvgp_model *m, const odvgp_real *Y, gp__wide variance)
 {
 	const gp__likelihood *lik = m->y.lik;
 	for (int k = 0; k < lik->params && !(m->cfg.lik.noise_variance > 0); k++) {
-		double unit = lik->param[k].power == 2 ? variance : sqrt(variance);
+		gp__wide unit = lik->param[k].power == 2 ? variance : gp__sqrt(variance);
 		if (lik->param[k].power)
 			GP__EACH_VALUE(i, &m->par.slot[m->slot_lik_params + k])
-				gp__set_positive(m, i, lik->param[k].start * unit);
+				gp__set_positive(m, i, GP__W(lik->param[k].start) * unit);
 	}
 	if (m->cfg.lik.kind == ODVGP_LIKELIHOOD_ORDINAL) gp__init_cuts(m, Y);
 }
@@ -22806,9 +22871,9 @@ static odvgp_status gp__init_from_data(
 	gp__copy(sd_before, m->data_sd, m->data_sds);
 	odvgp_real floor_before = m->par.state[m->slot_lik_params].floor;
 	m->par.state[m->slot_lik_params].floor = 0; /* it belongs to other data */
-	double variance = gp__target_variance(m, Y, -1);
+	gp__wide variance = gp__target_variance(m, Y, -1);
 	gp__init_likelihood(m, Y, variance);
-	for (ptrdiff_t d = 0; d < D && !gp__ask(&m->tape.blas, 16 * (double)m->cfg.N); d++)
+	for (ptrdiff_t d = 0; d < D && !gp__ask(&m->tape.blas, 16 * (gp__wide)m->cfg.N); d++)
 		gp__column_scale(X + d, m->cfg.N, D, &mean, &m->data_sd[d]);
 	GP__EACH_UNIT(u, m)
 		if (!gp__stopped(&m->tape.blas)) gp__init_unit(u, X, Y);
@@ -22817,7 +22882,7 @@ static odvgp_status gp__init_from_data(
 	/* the noise starts just above its floor */
 	odvgp_real floor = gp__noise_floor(m, variance), above = 2 * floor;
 	if (!s && !gp__finite(&above, 1))
-		s = gp__fail(info, ODVGP_E_ARG, "lik.noise_floor", -1, (double)m->cfg.lik.noise_floor,
+		s = gp__fail(info, ODVGP_E_ARG, "lik.noise_floor", -1, (gp__wide)m->cfg.lik.noise_floor,
 				"times the targets' variance is too large to be a bound of the noise");
 	if (!s) s = odvgp_init_q(m, info);
 	gp__end_loan(&m->par.lent, GP__LENT_BACKUP);
@@ -22826,7 +22891,7 @@ static odvgp_status gp__init_from_data(
 		m->par.state[m->slot_lik_params].floor = floor;
 		if (gp__has_noise(&m->cfg))
 			GP__EACH_VALUE(i, &m->par.slot[m->slot_lik_params])
-				gp__set_positive(m, i, (double)m->par.value[i]);
+				gp__set_positive(m, i, (gp__wide)m->par.value[i]);
 		return ODVGP_OK;
 	}
 	m->par.state[m->slot_lik_params].floor = floor_before;
@@ -22872,10 +22937,10 @@ ODVGP_API odvgp_status odvgp_standardise(const odvgp_real *X, ptrdiff_t n, ptrdi
 	if (n < 0 || D < 1) return gp__refuse(info, ODVGP_E_ARG, "n or D", "is out of range");
 	GP__FOR(d, D) {
 		if (!gp__finite(mean + d, 1))
-			return gp__fail(info, ODVGP_E_ARG, "mean", d, (double)mean[d], "is not finite");
+			return gp__fail(info, ODVGP_E_ARG, "mean", d, (gp__wide)mean[d], "is not finite");
 		if (!(scale[d] > 0) || !gp__finite(scale + d, 1))
 			return gp__fail(
-					info, ODVGP_E_ARG, "scale", d, (double)scale[d], "is not positive and finite");
+					info, ODVGP_E_ARG, "scale", d, (gp__wide)scale[d], "is not positive and finite");
 	}
 	GP__FOR(i, n)
 		GP__FOR(d, D) out[i * D + d] = (X[i * D + d] - mean[d]) / scale[d];
@@ -23253,8 +23318,8 @@ static void gp__lbfgs_layout(gp__lbfgs *w, gp__arena *a, ptrdiff_t n, ptrdiff_t 
 	w->S = gp__take(a, memory, n);
 	w->Y = gp__take(a, memory, n);
 	GP__FOR(i, GP__COUNT(vectors)) *vectors[i] = gp__take(a, n, 1);
-	w->sy = GP__TAKE(a, double, memory);
-	w->alpha = GP__TAKE(a, double, memory);
+	w->sy = GP__TAKE(a, gp__wide, memory);
+	w->alpha = GP__TAKE(a, gp__wide, memory);
 }
 
 /*	A unit's sizes, before slots and nodes exist; its kernel stays. */
@@ -23573,7 +23638,7 @@ GP__NOINLINE odvgp_status gp__check_filled_config(const odvgp_config *config, od
 GP__NOINLINE odvgp_status gp__check_kernels(const odvgp_config *config, odvgp_info *info)
 {
 	gp__kernel kernel;
-	double hyp[GP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
+	gp__wide hyp[GP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
 	odvgp_status s = ODVGP_OK;
 	for (int l = 0; l < config->layers && !s; l++)
 		s = config->layer[l].kernel
@@ -23592,7 +23657,7 @@ static odvgp_status gp__check_new_config(const odvgp_config *config, odvgp_info 
 
 static void gp__make_from_config(gp__unit *u, const void *config)
 {
-	double hyp[GP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
+	gp__wide hyp[GP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
 	(void)gp__kernel_parse(
 			&u->kernel, ((const odvgp_config *)config)->layer[u->layer].kernel, u->Dz, hyp, NULL);
 }
@@ -23652,10 +23717,10 @@ static void gp__start_likelihood(odvgp_model *m)
 		if (!gp__lik_count(par, m->extent)) continue; /* no slot */
 		const odvgp_slot *slot = &m->par.slot[par->positive ? positive++ : others++];
 		GP__EACH_VALUE(i, slot)
-			if (par->positive) gp__set_positive(m, i, par->start);
+			if (par->positive) gp__set_positive(m, i, GP__W(par->start));
 			else m->par.theta[i] = (odvgp_real)par->start;
 	}
-	if (m->cfg.lik.noise_variance > 0) gp__set_noise(m, (double)m->cfg.lik.noise_variance);
+	if (m->cfg.lik.noise_variance > 0) gp__set_noise(m, (gp__wide)m->cfg.lik.noise_variance);
 }
 
 /*	Carves the arena (the rest of a block of `bytes` bytes) and sets a new model's values. */
@@ -23665,7 +23730,7 @@ static odvgp_status gp__model_place(odvgp_model *m, gp__arena *a, size_t bytes, 
 	odvgp_status s = gp__model_measure(m, &need, info);
 	if (s) return s;
 	if (bytes < need)
-		return gp__fail(info, ODVGP_E_MEMORY, "block", -1, (double)need, gp__block_too_small);
+		return gp__fail(info, ODVGP_E_MEMORY, "block", -1, (gp__wide)need, gp__block_too_small);
 	/* code computes on padding, where denormals would be slow */
 	memset(a->base + a->used, 0, need - 64 - a->used);
 	gp__model_layout(m, a);
@@ -23695,12 +23760,12 @@ static void gp__start_mixing(odvgp_model *m)
 /*	Hyperparameters that the expression gave. */
 static void gp__start_kernel(gp__unit *u, const char *text)
 {
-	double hyp[GP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
+	gp__wide hyp[GP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
 	(void)gp__kernel_parse(&u->kernel, text, u->Dz, hyp, NULL); /* as before the layout */
 	ptrdiff_t first = u->model->par.slot[u->slot_kernel].offset;
 	GP__EACH_BASE(i, &u->kernel) {
 		const gp__base_kernel *base = &u->kernel.base[i];
-		const double *value = hyp + GP__BASE_KERNEL_VALUES * i;
+		const gp__wide *value = hyp + GP__BASE_KERNEL_VALUES * i;
 		uint32_t end = i + 1 < u->kernel.base_kernels ? base[1].ls : u->kernel.nhyp;
 		for (uint32_t h = base->ls; h < end; h++)
 			gp__set_positive(u->model, first + (ptrdiff_t)h,
