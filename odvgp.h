@@ -408,8 +408,11 @@ CONTENTS   (search for a tag with its arrows)
 #define ODVGP_NO_STDIO
 #endif
 #endif
-#if defined(ODVGP_NO_TRAINING) && !defined(ODVGP_NO_MALLOC)
+#if (defined(ODVGP_NO_TRAINING) || defined(ODVGP_FLOAT_ONLY)) && !defined(ODVGP_NO_MALLOC)
 #define ODVGP_NO_MALLOC
+#endif
+#if defined(ODVGP_FLOAT_ONLY) && !defined(ODVGP_NO_STDIO)
+#define ODVGP_NO_STDIO
 #endif
 
 /* --- statuses and events --- */
@@ -2271,8 +2274,19 @@ static void gp__put_real(gp__text *t, double v)
 
 /*	Fill info and return the status. Text: "what: sentence", and row and value if row >= 0. */
 static odvgp_status gp__fail(odvgp_info *info, odvgp_status status, const char *what, ptrdiff_t row,
-		double value, const char *sentence)
+		gp__wide value, const char *sentence)
 {
+#ifdef ODVGP_FLOAT_ONLY
+	(void)value;
+	(void)sentence;
+	if (info) {
+		info->status = status;
+		info->what = what;
+		info->row = row;
+		info->value = 0;
+		info->text[0] = 0;
+	}
+#else
 	if (info) {
 		gp__text t = {info->text, sizeof info->text, 0};
 		info->status = status;
@@ -2293,6 +2307,7 @@ static odvgp_status gp__fail(odvgp_info *info, odvgp_status status, const char *
 			gp__put(&t, ")");
 		}
 	}
+#endif
 	return status;
 }
 
@@ -2321,7 +2336,7 @@ static size_t gp__too_large(odvgp_info *info, const char *what)
 }
 static odvgp_status gp__small(odvgp_info *info, const char *what, size_t bytes)
 {
-	return gp__fail(info, ODVGP_E_MEMORY, what, -1, (double)bytes, "is too small");
+	return gp__fail(info, ODVGP_E_MEMORY, what, -1, (gp__wide)bytes, "is too small");
 }
 
 #endif
@@ -2798,14 +2813,14 @@ typedef struct gp__watcher {
 
 static int gp__stopped(const odvgp_blas *blas)
 {
-	return blas->watcher && blas->watcher->stopped && !blas->watcher->held;
+	return GP__DESK && blas->watcher && blas->watcher->stopped && !blas->watcher->held;
 }
 
 /*	Counts work; returns 1 if the call must stop. */
 static int gp__ask(const odvgp_blas *blas, gp__wide work)
 {
 	gp__watcher *w = blas->watcher;
-	if (!w || w->held) return 0;
+	if (!GP__DESK || !w || w->held) return 0;
 	w->work += work;
 	if (w->work >= GP__W(GP__WATCH_WORK) && !w->stopped) {
 		w->work = 0;
@@ -2913,6 +2928,16 @@ static gp__wide gp__normal(uint64_t seed, uint64_t stream, uint64_t counter)
 	gp__wide u = gp__uniform(seed, stream, 2 * counter),
 		   v = gp__uniform(seed, stream, 2 * counter + 1);
 	return gp__sqrt(-2 * gp__log(u)) * gp__cos(GP__W(gp__two_pi) * v);
+}
+
+static uint64_t gp__reals_hash(const odvgp_real *x, ptrdiff_t n, uint64_t h)
+{
+	GP__FOR(i, n) {
+		uint64_t bits = 0;
+		memcpy(&bits, &x[i], sizeof x[i]);
+		h = gp__mix(h ^ bits);
+	}
+	return h;
 }
 
 /*	Element i of a permutation of n <= SHUFFLED numbers, by Fisher and Yates: all equally likely. */
@@ -3364,11 +3389,15 @@ GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp
 	GP__MAPPED(TARGET, S, V, L, erfc, gp__erfc_##S(a, b)) \
 	GP__MAPPED(TARGET, S, V, L, logcdf, gp__logcdf_##S(a, b, d)) \
 	GP__MAPPED(TARGET, S, V, L, sqrt, GP__WAYS(b[q] = GP__SQRT_##S(a[q])))
+#ifdef ODVGP_FLOAT_ONLY
+#define GP__MAP_LIST(S) {gp__vexp_##S, NULL, NULL, gp__vlog1p_##S, NULL, NULL, NULL, gp__vsqrt_##S}
+#else
 #define GP__MAP_LIST(S) \
 	{ \
 		gp__vexp_##S, gp__vexpm1_##S, gp__vlog_##S, gp__vlog1p_##S, gp__verf_##S, gp__verfc_##S, \
 				gp__vlogcdf_##S, gp__vsqrt_##S \
 	}
+#endif
 
 /* --- what kernels need of a row of distances --- */
 
@@ -3754,6 +3783,7 @@ GP__TRAINING gp__wide gp__length(ptrdiff_t n, const odvgp_real *x)
 	return most * gp__sqrt(sum);
 }
 
+#ifndef ODVGP_FLOAT_ONLY
 /* --- log Gamma and its derivative; C's lgamma writes a global --- */
 
 /*	S(x) in log Gamma(x) = (x - 1/2) log x - x + log(2 pi) / 2 + S(x) for x >= 10, to 4e-17. */
@@ -3825,6 +3855,8 @@ GP__TRAINING void gp__gauss_hermite(ptrdiff_t H, odvgp_real *t, odvgp_real *w)
 		w[h] = w[H - 1 - h] = (odvgp_real)(1 / squares);
 	}
 }
+
+#endif /* ODVGP_FLOAT_ONLY */
 
 /* ---- >>ukr   micro-kernels and packing
 
@@ -7928,18 +7960,23 @@ static double gp__heteroscedastic_density(const gp__lik_job *job, ptrdiff_t at)
 	return gp__log_integral(&p, 0);
 }
 
+#endif /* ODVGP_FLOAT_ONLY */
+
 /* --- densities, probabilities of classes --- */
 
 /*	log E_q[p(y|f)] of each target [T,ld]. */
 static void gp__log_density(const gp__lik_job *job, odvgp_real *density)
 {
+#ifndef ODVGP_FLOAT_ONLY
 	if (!job->lik->log_density) {
 		gp__softmax_densities(job, density);
 		return;
 	}
+#endif
 	GP__EACH_TARGET(at) density[at] = (odvgp_real)job->lik->log_density(job, at);
 }
 
+#ifndef ODVGP_FLOAT_ONLY
 /*	Probabilities p of all classes, or of y = 1, and p - p^2. SOFTMAX has a rule for each class, so
 	its p are divided by their sum. */
 static void gp__class_moments(const gp__lik_job *all, odvgp_real *mean, odvgp_real *var)
@@ -7975,7 +8012,8 @@ static void gp__class_moments(const gp__lik_job *all, odvgp_real *mean, odvgp_re
 /* --- the table --- */
 
 /*	{name, count, start, positive, power, fixed, rate} */
-static const gp__lik_param gp__noise_param[] = {{"noise_variance", -1, 0.1, 1, 2, 0, 0}};
+static const gp__lik_param gp__noise_param[] = {{"noise_variance", -1, GP__W(0.1), 1, 2, 0, 0}};
+#ifndef ODVGP_FLOAT_ONLY
 static const gp__lik_param gp__scale_params[] = {
 		{"scale", 1, 0.1, 1, 1, 0, 0}, {"df", 1, 4, 1, 0, 0, 0}};
 static const gp__lik_param gp__size_param[] = {{"size", 1, 1, 1, 0, 0, 0}};
@@ -7984,6 +8022,7 @@ static const gp__lik_param gp__precision_param[] = {{"precision", 1, 10, 1, 0, 0
 static const gp__lik_param gp__cut_params[] = {
 		{"gap", 0, 1, 1, 0, 0, 0}, {"cut", 1, -0.5, 0, 0, 0, 0}};
 static const gp__lik_param gp__epsilon_param[] = {{"epsilon", 1, 1e-3, 1, 0, 1, 1}};
+#endif
 
 #define GP__CONCAVE (GP__LIK_LOG_CONCAVE | GP__LIK_FACTORS)
 #define GP__RATE    (GP__CONCAVE | GP__LIK_EXPOSURE)
@@ -9892,6 +9931,7 @@ ODVGP_API odvgp_status odvgp_predict_gradient(const odvgp_server *s, const odvgp
 
 /* --- odvgp_predict_y_gradient --- */
 
+#ifndef ODVGP_FLOAT_ONLY
 /*	Derivatives of y's mean and variance in f's. */
 typedef struct {
 	double mean_m, mean_v, var_m, var_v;
@@ -9916,6 +9956,8 @@ static gp__y_slopes gp__bernoulli_slopes(double jitter, double m, double v)
 	gp__y_slopes y = {d, d * by_v, (1 - 2 * p) * d, (1 - 2 * p) * d * by_v};
 	return y;
 }
+
+#endif
 
 /*	The likelihoods that scale with y add a constant variance. */
 static odvgp_status gp__y_closed(const gp__predictor *p, odvgp_info *info)
@@ -9942,6 +9984,7 @@ ODVGP_API odvgp_status odvgp_predict_y_gradient(const odvgp_server *s, const odv
 		return gp__refuse(info, ODVGP_E_ARG, "gradient", "needs all of mean, var, dmean and dvar");
 	status = odvgp_predict_gradient(s, X, n, to, scratch, scratch_bytes, info);
 	if (status || !n) return status;
+#ifndef ODVGP_FLOAT_ONLY
 	const gp__likelihood *lik = &gp__likelihoods[p->likelihood];
 	const gp__view v = gp__view_of(p, 0);
 	for (ptrdiff_t k = 0; k < s->F * n && !(lik->flags & GP__LIK_SCALABLE); k++) {
@@ -9956,6 +9999,7 @@ ODVGP_API odvgp_status odvgp_predict_y_gradient(const odvgp_server *s, const odv
 			to->dvar[d] = (odvgp_real)(y.var_m * dm + y.var_v * dv);
 		}
 	}
+#endif
 	status = odvgp_predict_y(s, X, n, to->mean, to->var, scratch, scratch_bytes, info);
 	GP__FOR(k, s->F * n)
 		if (!status && !(gp__finite(to->dmean + k * s->D, s->D) &&
@@ -9964,6 +10008,7 @@ ODVGP_API odvgp_status odvgp_predict_y_gradient(const odvgp_server *s, const odv
 	return status;
 }
 
+#ifndef ODVGP_FLOAT_ONLY
 /* ---- >>uncertain   moments of f at a Gaussian input
 
 	x = m + y, y ~ N(0, S). Multiplied out, a kernel of rbf and linear is a sum of terms
@@ -10902,6 +10947,8 @@ ODVGP_API odvgp_status odvgp_path_at(
 	return gp__predict_result(c.bad, info);
 }
 
+#endif /* ODVGP_FLOAT_ONLY */
+
 /* ---- >>server   opening a frozen block or a file
 
 	A server checks its block once, so that calls need not. A file, always little-endian, is
@@ -10952,7 +10999,7 @@ static void gp__file_reals(gp__file *f, odvgp_real *x, ptrdiff_t n, int bytes)
 	}
 	GP__FOR(i, n) {
 		float single = (float)x[i];
-		gp__wide wide = (gp__wide)x[i];
+		double wide = (double)x[i];
 		uint32_t u32;
 		uint64_t bits;
 		memcpy(&u32, &single, sizeof u32);
@@ -11577,6 +11624,7 @@ ODVGP_API odvgp_status odvgp_file_read(
 }
 #endif
 
+#ifndef ODVGP_FLOAT_ONLY
 /* ---- >>online   learning row by row in a predictor's block
 
 	With hyperparameters, inducing inputs and a_gamma fixed,
@@ -12248,6 +12296,7 @@ ODVGP_API size_t odvgp_online_seal(odvgp_online *o, odvgp_info *info)
 	return gp__predictor_bytes(p);
 }
 
+#endif /* ODVGP_FLOAT_ONLY */
 #endif /* ODVGP_PREDICT_ONLY */
 
 /* ---- >>rows   predictions row by row, for controllers
@@ -12272,7 +12321,7 @@ ODVGP_API size_t odvgp_online_seal(odvgp_online *o, odvgp_info *info)
 
 	To add a base kernel, add its case in gp__rows_base. */
 
-#if !defined(ODVGP_NO_TRAINING) || defined(ODVGP_PREDICT_ONLY)
+#if !(defined(ODVGP_NO_TRAINING) || defined(ODVGP_FLOAT_ONLY)) || defined(ODVGP_PREDICT_ONLY)
 
 #define GP__ROWS_VERSION 1
 /*	Sizes are below it, so that products of four fit 64 bits. */
@@ -13356,6 +13405,7 @@ ODVGP_API odvgp_status odvgp_compact(
 #endif
 
 #ifndef ODVGP_NO_TRAINING
+#ifndef ODVGP_FLOAT_ONLY
 
 /* ---- >>export   a frozen model as C code
 
@@ -14386,6 +14436,8 @@ ODVGP_API odvgp_status odvgp_export(const odvgp_server *s, const odvgp_export_se
 	return ODVGP_OK;
 }
 
+#endif /* ODVGP_FLOAT_ONLY */
+
 /* ---- >>model   types of training: slots, nodes, units, state
 
 	A model is units on one tape and one parameter vector: one for each layer, or P of one function
@@ -14715,7 +14767,7 @@ struct odvgp_model {
 static gp__watcher *gp__watch_begin(odvgp_model *m, gp__watcher *own, const odvgp_watch *watch)
 {
 	gp__watcher *outer = m->tape.blas.watcher;
-	if (outer || !watch || !watch->call) return outer;
+	if (!GP__DESK || outer || !watch || !watch->call) return outer;
 	memset(own, 0, sizeof *own);
 	own->watch = *watch;
 	m->tape.blas.watcher = own;
@@ -14733,7 +14785,7 @@ static odvgp_status gp__watch_at(const odvgp_model *m, odvgp_phase phase, ptrdif
 		ptrdiff_t total, const odvgp_report *report, odvgp_info *info)
 {
 	gp__watcher *w = m->tape.blas.watcher;
-	if (!w) return ODVGP_OK;
+	if (!GP__DESK || !w) return ODVGP_OK;
 	w->at.phase = phase;
 	w->at.done = done;
 	w->at.total = total;
@@ -14756,7 +14808,10 @@ static void gp__hold(odvgp_model *m, int held)
 #define GP__EACH_VALUE(i, slot) GP__FROM(i, (slot)->offset, (slot)->offset + (slot)->count)
 
 /*	Whether a unit is in the last layer; whether it is the last of all. */
-static int gp__is_last(const gp__unit *u) { return u->layer + 1 == (int)u->model->cfg.layers; }
+static int gp__is_last(const gp__unit *u)
+{
+	return ODVGP_MAX_LAYERS == 1 || u->layer + 1 == (int)u->model->cfg.layers;
+}
 static int gp__is_top(const gp__unit *u) { return u->number + 1 == u->model->units; }
 
 static gp__node *gp__node_of(const gp__unit *u, gp__ref ref)
@@ -14767,7 +14822,10 @@ static gp__node *gp__node_of(const gp__unit *u, gp__ref ref)
 static odvgp_real *gp__value(const gp__unit *u, gp__ref ref) { return gp__node_of(u, ref)->v; }
 
 /*	The likelihood sees mixtures of the unit's functions. */
-static int gp__is_mixed(const gp__unit *u) { return gp__is_last(u) && u->model->cfg.functions > 0; }
+static int gp__is_mixed(const gp__unit *u)
+{
+	return GP__DESK && gp__is_last(u) && u->model->cfg.functions > 0;
+}
 
 /*	Outputs of each unit of a layer; units of a config of checked layers, whose P is limited. */
 static ptrdiff_t gp__unit_outputs(const odvgp_config *c, int l)
@@ -15431,7 +15489,7 @@ static void gp__do_nothing(gp__node *nd) { (void)nd; }
 static void gp__node_images(const gp__node *nd, int k, gp__kjob *job)
 {
 	gp__node *w = nd->in[k];
-	if (!w) return;
+	if (!GP__DESK || !w) return;
 	job->patches = &nd->of->patches;
 	job->weights = w->v;
 	if (w->needs_grad) job->dweights = w->d;
@@ -15468,7 +15526,7 @@ static int gp__node_images_diag(gp__node *nd, int adjoint)
 {
 	gp__node *hyp = nd->in[0], *X = nd->in[1];
 	gp__kjob job;
-	if (!nd->in[2]) return 0;
+	if (!GP__DESK || !nd->in[2]) return 0;
 	gp__kernel_job(&job, nd->blas, &nd->of->kernel, hyp->v, NULL, 0, X->v, X->rows);
 	if (gp__wants(nd, 0)) job.dhyp = hyp->d;
 	if (gp__wants(nd, 1)) job.dX2 = X->d;
@@ -15641,9 +15699,9 @@ static void gp__jitter_restore(gp__tape *t, gp__jitter *to, const gp__jitter *fr
 static odvgp_status gp__jitter_raise(const gp__node *nd, odvgp_real mean, const odvgp_info *bad)
 {
 	gp__tape *t = nd->tape;
-	if (!nd->jitter)
+	if (GP__MEMBERS_INVERSE && !nd->jitter)
 		return gp__fail(t->info, bad->value - bad->value == 0 ? ODVGP_E_NOT_PD : ODVGP_E_NAN, "H",
-				bad->row, bad->value, NULL);
+				bad->row, GP__W(bad->value), NULL);
 	gp__jitter *jitter = nd->jitter;
 	odvgp_real now = jitter->base + jitter->raised,
 			   total = GP__MAX(10 * now, GP__R(16) * GP__EPS * (odvgp_real)nd->rows * mean);
@@ -15654,7 +15712,7 @@ static odvgp_status gp__jitter_raise(const gp__node *nd, odvgp_real mean, const 
 	/* past the limit, the kernel is 0, or the stored jitter would underflow */
 	if (!(total <= t->jitter_limit * mean) || !(total > now) || !(total >= GP__TINY))
 		return gp__fail(
-				t->info, ODVGP_E_NOT_PD, t->events.matrix, bad->row, bad->value, t->events.cause);
+				t->info, ODVGP_E_NOT_PD, t->events.matrix, bad->row, GP__W(bad->value), t->events.cause);
 	t->events.jitter_raised++;
 	jitter->raised = total - jitter->base;
 	jitter->clean = 0;
@@ -15690,7 +15748,7 @@ static void gp__chol_forward(gp__node *nd)
 	}
 	jitter->base = gp__jitter_base(nd);
 	for (;;) {
-		if (jitter == &nd->of->jitter[GP__JITTER_BETA])
+		if (GP__DESK && jitter == &nd->of->jitter[GP__JITTER_BETA])
 			t->events.jitter = (gp__wide)(jitter->base + jitter->raised);
 		t->failed = gp__chol_try(nd, jitter->base + jitter->raised, &bad);
 		if (!t->failed || t->failed == ODVGP_E_STOPPED) return;
@@ -16522,7 +16580,7 @@ static odvgp_status gp__collapse_inverse(const gp__collapse *c, ptrdiff_t from, 
 	}
 	odvgp_status s = odvgp_potrf(c->nd->blas, n, work, n, &bad);
 	if (s)
-		return gp__fail(c->nd->tape->info, ODVGP_E_NAN, "I + A A^T / noise", bad.row, bad.value,
+		return gp__fail(c->nd->tape->info, ODVGP_E_NAN, "I + A A^T / noise", bad.row, GP__W(bad.value),
 				"a sum over the rows is not finite");
 	*logs = 0;
 	GP__FOR(i, n) *logs += gp__log((gp__wide)work[i * n + i]);
@@ -16679,7 +16737,7 @@ static void gp__evidence_forward(gp__node *nd)
 	}
 	if (odvgp_potrf(nd->blas, n, work, n, &bad)) {
 		t->failed = gp__fail(t->info, bad.value - bad.value == 0 ? ODVGP_E_NOT_PD : ODVGP_E_NAN,
-				"K + noise", bad.row, bad.value,
+				"K + noise", bad.row, GP__W(bad.value),
 				"the noise is too small for repeated or nearly repeated rows");
 		return;
 	}
@@ -16910,23 +16968,30 @@ enum {
 	GP__STORES_MOMENTS /* MOMENTS: v is a sum over tiles */
 };
 
+typedef void gp__op_run(gp__node *nd);
+typedef size_t gp__op_aux(const gp__shapes *s, int *kept);
 typedef struct {
 	const char *name;
-	/* a forward run that fails sets t->failed */
-	void (*forward)(gp__node *nd), (*reverse)(gp__node *nd);
+	/* a forward run that fails sets t->failed; NULL: the build has no such nodes */
+	gp__op_run *forward, *reverse;
 	int stores;
 	/* a tile node's value survives its reverse run and adds to no sum: valid as long as its
 	   inputs */
 	int lasts;
 	int samples; /* a bit for each variant whose value depends on the sampled columns */
 	/* bytes; NULL: none */
-	size_t (*aux)(const gp__shapes *s, int *kept), (*scratch)(const gp__shapes *s);
+	gp__op_aux *aux;
+	size_t (*scratch)(const gp__shapes *s);
 } gp__op_row;
 
 /* clang-format off */
 #define GP__OP_AS(name, as, stores, lasts, samples, aux, scratch) \
 	{#name, gp__##as##_forward, gp__##as##_reverse, GP__STORES_##stores, lasts, samples, aux, \
 		scratch}
+#define GP__RUN(has, f) ((has) ? f : (gp__op_run *)NULL)
+#define GP__OP_IF(has, name, stores, lasts, aux) \
+	{#name, GP__RUN(has, gp__##name##_forward), GP__RUN(has, gp__##name##_reverse), \
+		GP__STORES_##stores, lasts, 0, (has) ? aux : (gp__op_aux *)NULL, NULL}
 #define GP__OP(name, lasts, aux, scratch) GP__OP_AS(name, name, BOTH, lasts, 0, aux, scratch)
 #define GP__PLAIN(name, lasts)            GP__OP(name, lasts, NULL, NULL)
 #define GP__WITH_AUX(name)                GP__OP(name, 0, gp__##name##_aux, NULL)
@@ -16942,27 +17007,27 @@ static const gp__op_row gp__ops[GP__OPS] = {
 	GP__PLAIN(solve, 1),
 	GP__PLAIN(product, 0),
 	GP__PLAIN(minus_product, 1),
-	GP__WITH_AUX(inner),
+	GP__OP_IF(GP__MEMBERS_INVERSE, inner, BOTH, 0, gp__inner_aux),
 	GP__PLAIN(sum, 0),
 	GP__OP_AS(transpose, gather, BOTH, 1, 0, NULL, NULL),
-	GP__PLAIN(sample, 1),
-	GP__PLAIN(patches, 1),
+	GP__OP_IF(ODVGP_MAX_LAYERS > 1, sample, BOTH, 1, NULL),
+	GP__OP_IF(ODVGP_MAX_LAYERS > 1, patches, BOTH, 1, NULL),
 	GP__WITH_AUX(residual),
 	GP__WITH_AUX(tri_squares),
-	GP__WITH_AUX(inverse_var),
+	GP__OP_IF(GP__MEMBERS_INVERSE, inverse_var, BOTH, 0, gp__inverse_var_aux),
 	GP__PLAIN(divide, 0),
 	GP__OP_AS(gather_rows, gather, BOTH, 0, 1, NULL, NULL),
 	GP__OP_AS(gather_cols, gather, BOTH, 0, 1, NULL, NULL),
 	GP__OP_AS(dot, dot, BOTH, 0, 1 << GP__DOT_SAMPLED, NULL, NULL),
 	GP__PLAIN(kl_cov, 0),
-	GP__WITH_AUX(kl_inverse),
+	GP__OP_IF(GP__MEMBERS_INVERSE, kl_inverse, BOTH, 0, gp__kl_inverse_aux),
 	GP__OP(expect, 0, gp__expect_aux, gp__expect_scratch),
-	GP__OP_AS(moments, moments, MOMENTS, 0, 0, NULL, NULL),
-	GP__WITH_AUX(collapsed),
-	GP__WITH_AUX(evidence),
+	GP__OP_IF(GP__DESK, moments, MOMENTS, 0, NULL),
+	GP__OP_IF(GP__DESK, collapsed, BOTH, 0, gp__collapsed_aux),
+	GP__OP_IF(GP__DESK, evidence, BOTH, 0, gp__evidence_aux),
 	{"nat_stats", gp__do_nothing, gp__nat_stats_reverse, GP__STORES_STATS, 0, 0,
 		gp__nat_stats_aux, NULL},
-	GP__PLAIN(mix, 0),
+	GP__OP_IF(GP__DESK, mix, BOTH, 0, NULL),
 	GP__PLAIN(stack, 0),
 };
 /* clang-format on */
@@ -18228,7 +18293,7 @@ ODVGP_API odvgp_likelihood_facts odvgp_likelihood_about(odvgp_likelihood kind)
 	f.link_jitter = (lik->flags & GP__LIK_LINK) != 0;
 	f.exposure = (lik->flags & GP__LIK_EXPOSURE) != 0;
 	f.scales_y = (lik->flags & GP__LIK_SCALABLE) != 0;
-	f.closed = lik->expect != gp__chunks_expect;
+	f.closed = !lik->chunk;
 	GP__FOR(k, lik->params) f.param[k] = lik->param[k].name;
 	return f;
 }
@@ -18263,7 +18328,7 @@ ODVGP_API void odvgp_config_threads(odvgp_config *c, const odvgp_threads *thread
 static gp__patches gp__patches_of(const odvgp_config *c, int l)
 {
 	gp__patches p = {0, 0, 0, 0, 0, 0, 0, 0};
-	if (!c->layer[l].patches.image_height) return p;
+	if (!GP__DESK || !c->layer[l].patches.image_height) return p;
 	p.height = (int32_t)c->layer[l].patches.image_height;
 	p.width = (int32_t)c->layer[l].patches.image_width;
 	p.channels = (int32_t)GP__MAX(c->layer[l].patches.channels, 1);
@@ -18482,11 +18547,27 @@ static odvgp_status gp__check_member(const odvgp_config *c, odvgp_info *info)
 	return ODVGP_OK;
 }
 
+/*	What ODVGP_FLOAT_ONLY leaves out. */
+static odvgp_status gp__check_small(const odvgp_config *c, odvgp_info *info)
+{
+	const char *no = c->optim.kind != ODVGP_OPTIMIZER_ADAM                  ? "optim.kind"
+					 : c->objective != ODVGP_OBJECTIVE_ELBO                 ? "objective"
+					 : c->optim.gamma_step != ODVGP_GAMMA_STEP_ADAM         ? "optim.gamma_step"
+					 : c->layer[0].patches.image_height                     ? "patches"
+					 : c->functions                                         ? "functions"
+					 : c->init.beta == ODVGP_INIT_BETA_GREEDY               ? "init.beta"
+					 : c->init.gamma == ODVGP_INIT_GAMMA_RESIDUAL           ? "init.gamma"
+					 : c->init.hyperparams == ODVGP_INIT_HYPER_ULAPANE      ? "init.hyperparams"
+																			: NULL;
+	return no ? gp__unsupported(info, no, gp__left_out) : ODVGP_OK;
+}
+
 static odvgp_status gp__check_config(const odvgp_config *c, odvgp_info *info)
 {
 	odvgp_status s = gp__check_fields(c, info);
 	if (!s && (ptrdiff_t)c->lik.kind >= GP__COUNT(gp__likelihoods))
 		s = gp__unsupported(info, "lik.kind", gp__left_out);
+	if (!s && !GP__DESK) s = gp__check_small(c, info);
 	for (int l = 0; l < c->layers && !s; l++) s = gp__check_patches(c, l, info);
 	if (!s) s = gp__check_products(c, info);
 	if (!s) s = gp__check_layers(c, info);
@@ -18632,7 +18713,7 @@ GP__NOINLINE odvgp_status gp__tile_load(
 
 static int gp__gamma_steps(const gp__unit *u)
 {
-	return u->model->cfg.optim.gamma_step != ODVGP_GAMMA_STEP_ADAM && u->Z_gamma.id;
+	return GP__DESK && u->model->cfg.optim.gamma_step != ODVGP_GAMMA_STEP_ADAM && u->Z_gamma.id;
 }
 
 /*	Gamma's natural step reads the gradient of a, and of HYBRID's q_mu. */
@@ -18838,7 +18919,7 @@ static odvgp_status gp__evaluate(odvgp_model *m, const gp__rows *rows, gp__wants
 {
 	gp__tape *t = &m->tape;
 	odvgp_real scale = gp__row_scale(m, rows->n), divergence = 0;
-	int grads = want.grad || (want.stats && gp__any_gamma_steps(m)), whole = m->objective.id;
+	int grads = want.grad || (want.stats && gp__any_gamma_steps(m)), whole = GP__DESK && m->objective.id;
 	t->data_error = 0;
 	if (whole && rows->n != m->cfg.N)
 		return gp__fail(info, ODVGP_E_ARG, "n", -1, (gp__wide)rows->n,
@@ -19928,7 +20009,10 @@ typedef struct {
 /*	{steps, matrices, vectors, make, take} */
 static const gp__step_kind gp__step_kinds[] = {
 		{GP__STEPS_BETA | GP__STEPS_GAMMA, 1, 2, gp__nat_unit, gp__nat_unit_take},
-		{GP__STEPS_DIAGONAL, 4, 6, gp__nat_diagonal, gp__nat_diagonal_take}};
+#if GP__MEMBERS_INVERSE
+		{GP__STEPS_DIAGONAL, 4, 6, gp__nat_diagonal, gp__nat_diagonal_take}
+#endif
+};
 
 /*	NULL if the unit has no natural step. */
 static const gp__step_kind *gp__step_kind_of(const gp__unit *u)
@@ -20019,7 +20103,7 @@ typedef struct {
 	odvgp_real *W;                    /* [M,Mg], if the tape has none */
 	odvgp_real *h, *w, *rest, *scale; /* [P,F] three times; [F] */
 	odvgp_real *Phi, *r;              /* [F,tile], [P,tile] */
-	double rr, kk, weight, logs;      /* weight, logs: as in gp__sums */
+	gp__wide rr, kk, weight, logs;      /* weight, logs: as in gp__sums */
 } gp__fit;
 
 /* --- memory --- */
@@ -20154,12 +20238,12 @@ static void gp__fit_features(gp__fit *f, ptrdiff_t n)
 }
 
 /*	The tile's sum of k(x,x), divided by the rows' noise factors. */
-static double gp__fit_diag(const gp__fit *f, ptrdiff_t n)
+static gp__wide gp__fit_diag(const gp__fit *f, ptrdiff_t n)
 {
 	const gp__unit *u = f->u;
 	const gp__node *X = &f->node[u->X.id];
 	gp__node *k_x = &f->m->tape.node[u->k_x.id];
-	double sum = 0;
+	gp__wide sum = 0;
 	if (u->patch_weights.id) { /* in the memory of the tape's node */
 		gp__kjob job;
 		gp__unit_job(&job, u, NULL, 0, X->v, n);
@@ -20169,7 +20253,7 @@ static double gp__fit_diag(const gp__fit *f, ptrdiff_t n)
 	}
 	GP__FOR(i, n) {
 		odvgp_real k = u->patch_weights.id ? k_x->v[i] : gp__unit_diag(u, X->v + i * X->ld);
-		sum += (double)k / gp__noise_factor(f->m, i);
+		sum += (gp__wide)k / gp__noise_factor(f->m, i);
 	}
 	return sum;
 }
@@ -20192,14 +20276,14 @@ static odvgp_status gp__fit_sums(gp__fit *f)
 		for (ptrdiff_t i = 0; i < m->T * n && m->y.missing; i++) {
 			odvgp_real y = node->v[i / n * node->ld + i % n];
 			if (y != y)
-				return gp__fail(f->info, ODVGP_E_UNSUPPORTED, "Y", at + i % n, (double)y,
+				return gp__fail(f->info, ODVGP_E_UNSUPPORTED, "Y", at + i % n, (gp__wide)y,
 						"a closed form takes no missing targets: leave out the row, or take steps");
 		}
 		gp__fit_features(f, n);
-		f->kk += (double)P * gp__fit_diag(f, n);
+		f->kk += (gp__wide)P * gp__fit_diag(f, n);
 		odvgp_syrk(f->blas, 0, f->F, n, 1, f->Phi, n, NULL, 1, f->S, f->F);
 		odvgp_gemm(f->blas, 0, 1, P, f->F, n, 1, f->r, n, f->Phi, n, 1, f->h, f->F);
-		GP__FOR(i, P * n) f->rr += (double)f->r[i] * (double)f->r[i];
+		GP__FOR(i, P * n) f->rr += (gp__wide)f->r[i] * (gp__wide)f->r[i];
 		if (f->blas->watcher) f->blas->watcher->at.done += n;
 		s = gp__stop_status(m, f->info);
 	}
@@ -20319,7 +20403,7 @@ static odvgp_status gp__fit_mean(gp__fit *f)
 		if (!singular && (added > 0 || !gp__fit_near_singular(f, n, least))) break;
 		if (tries == 19 && singular)
 			return gp__fail(f->info, ODVGP_E_NOT_PD, "Lambda + Phi Phi^T / noise", bad.row,
-					bad.value, NULL);
+					GP__W(bad.value), NULL);
 		added = GP__MAX(4 * added, least);
 	}
 	GP__FOR(pass, 4) {
@@ -20437,7 +20521,7 @@ static odvgp_status gp__fit_put_inverse(gp__fit *f)
 		odvgp_status status = odvgp_potrf(f->blas, M, to, M, &bad);
 		if (!status) break;
 		if (status == ODVGP_E_STOPPED) return gp__stop_status(f->m, f->info);
-		if (tries == 29) return gp__fail(f->info, ODVGP_E_NOT_PD, "B", bad.row, bad.value, NULL);
+		if (tries == 29) return gp__fail(f->info, ODVGP_E_NOT_PD, "B", bad.row, GP__W(bad.value), NULL);
 		added = GP__MAX(4 * added, GP__EPS * mean);
 	}
 	GP__FROM(p, 1, f->last - f->first) gp__copy(to + p * M * M, to, M * M);
@@ -20450,7 +20534,7 @@ static odvgp_status gp__fit_diagonal(gp__fit *f, gp__diag_work *w)
 	ptrdiff_t M = f->M;
 	odvgp_real *E = f->G;
 	GP__FOR(step, 2000) {
-		double moved = 0;
+		gp__wide moved = 0;
 		GP__FOR(i, M)
 			GP__FOR(j, i + 1) E[i * M + j] = -GP__R(0.5) * f->S[i * f->F + j] / f->noise;
 		odvgp_status status = gp__diag_factor(w, E);
@@ -20460,8 +20544,8 @@ static odvgp_status gp__fit_diagonal(gp__fit *f, gp__diag_work *w)
 		gp__diag_move(w, GP__R(0.5));
 		GP__FOR(i, M)
 			moved = GP__MAX(
-					moved, fabs((double)(w->g[i] - w->mu[i])) / (double)(w->g[i] + w->mu[i]));
-		if (moved < 8 * (double)GP__EPS * sqrt((double)M)) break;
+					moved, gp__fabs((gp__wide)(w->g[i] - w->mu[i])) / (gp__wide)(w->g[i] + w->mu[i]));
+		if (moved < 8 * (gp__wide)GP__EPS * gp__sqrt((gp__wide)M)) break;
 	}
 	return ODVGP_OK;
 }
@@ -20520,7 +20604,7 @@ static void gp__fit_take(gp__unit *u)
 		const odvgp_slot *slot = &m->par.slot[slots[k]];
 		const odvgp_real *from = gp__fit_slot(m, slots[k]);
 		GP__FOR(i, slot->count) {
-			if (slot->positive) gp__set_positive(m, slot->offset + i, (double)from[i]);
+			if (slot->positive) gp__set_positive(m, slot->offset + i, (gp__wide)from[i]);
 			gp__slot_value(&m->par, slot)[i] = from[i];
 		}
 		gp__touch(m, slots[k]);
@@ -20664,39 +20748,39 @@ ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *m, const odvgp_real *X, const od
 		-(P N log(2 pi) + P log|Q + s I| + r^T (Q + t I)^-1 r) / 2
 	with t = s + tr(K - Q) for the upper bound; t = s for the lower one, which also has a trace
 	term. */
-static odvgp_status gp__fit_bound(gp__fit *f, double t, double *logs, double *quadratic)
+static odvgp_status gp__fit_bound(gp__fit *f, gp__wide t, gp__wide *logs, gp__wide *quadratic)
 {
 	ptrdiff_t M = f->M;
-	double hJh = 0;
+	gp__wide hJh = 0;
 	GP__FOR(pass, 2) { /* the determinant with noise, the quadratic with t */
 		gp__fit_precision(f, 0, M, pass ? (odvgp_real)t : f->noise);
 		odvgp_status status = odvgp_potrf(f->blas, M, f->G, M, NULL);
 		if (status) return status;
 		if (pass) break;
-		*logs = f->weight * log((double)f->noise);
-		GP__FOR(i, M) *logs += 2 * log((double)f->G[i * M + i]);
+		*logs = f->weight * gp__log((gp__wide)f->noise);
+		GP__FOR(i, M) *logs += 2 * gp__log((gp__wide)f->G[i * M + i]);
 	}
 	GP__FOR(p, f->u->P) {
 		gp__copy(f->rest, f->h + p * f->F, M);
 		odvgp_trsm(f->blas, 0, 0, M, 1, f->G, M, f->rest, 1);
-		GP__FOR(i, M) hJh += (double)f->rest[i] * (double)f->rest[i];
+		GP__FOR(i, M) hJh += (gp__wide)f->rest[i] * (gp__wide)f->rest[i];
 	}
 	*quadratic = (f->rr - hJh / t) / t;
 	/* r^T r and the term subtracted from it have a real's digits: refuse errors above 0.01
 	   (|quadratic| + one nat per row and output) */
-	double error = 16 * (double)GP__EPS * f->rr / t,
-		   rows = (double)f->m->cfg.N * (double)f->m->cfg.layer[0].P;
-	return error <= 0.01 * (rows + fabs(*quadratic)) ? ODVGP_OK : ODVGP_E_NAN;
+	gp__wide error = 16 * (gp__wide)GP__EPS * f->rr / t,
+		   rows = (gp__wide)f->m->cfg.N * (gp__wide)f->m->cfg.layer[0].P;
+	return error <= GP__W(0.01) * (rows + gp__fabs(*quadratic)) ? ODVGP_OK : ODVGP_E_NAN;
 }
 
 /*	bound: upper, lower. */
 static odvgp_status gp__fit_bounds(gp__fit *f, odvgp_real bound[2])
 {
-	double logs, above, below;
+	gp__wide logs, above, below;
 	f->noise = gp__noise(f->m);
-	double P = (double)f->m->cfg.layer[0].P, noise = (double)f->noise,
-		   constant = P * f->weight * gp__log_2pi, left = f->kk / P;
-	GP__FOR(i, f->M) left -= (double)f->S[i * f->F + i];
+	gp__wide P = (gp__wide)f->m->cfg.layer[0].P, noise = (gp__wide)f->noise,
+		   constant = P * f->weight * GP__W(gp__log_2pi), left = f->kk / P;
+	GP__FOR(i, f->M) left -= (gp__wide)f->S[i * f->F + i];
 	left = GP__MAX(left, 0);
 	odvgp_status status = gp__fit_bound(f, noise + left, &logs, &above);
 	if (status || (status = gp__fit_bound(f, noise, &logs, &below)))
@@ -20706,8 +20790,8 @@ static odvgp_status gp__fit_bounds(gp__fit *f, odvgp_real bound[2])
 						: NULL);
 	/* equal bounds must not cross by rounding */
 	above = GP__MIN(above, below + P * left / noise);
-	bound[0] = (odvgp_real)(-0.5 * (constant + P * logs + above + P * f->logs));
-	bound[1] = (odvgp_real)(-0.5 * (constant + P * logs + below + P * left / noise + P * f->logs));
+	bound[0] = (odvgp_real)(GP__W(-0.5) * (constant + P * logs + above + P * f->logs));
+	bound[1] = (odvgp_real)(GP__W(-0.5) * (constant + P * logs + below + P * left / noise + P * f->logs));
 	return ODVGP_OK;
 }
 
@@ -20729,7 +20813,7 @@ ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *m, const odvgp_real *X, co
 	s = gp__fit_begin(&f, scratch, scratch_bytes);
 	if (!s) s = gp__fit_bounds(&f, bound);
 	if (!s && !gp__finite(bound, lower ? 2 : 1))
-		s = gp__fail(info, ODVGP_E_NAN, "bound", -1, (double)bound[0],
+		s = gp__fail(info, ODVGP_E_NAN, "bound", -1, (gp__wide)bound[0],
 				"is not finite: the data are too large, or the noise is too small");
 	if (s) return gp__attempt_end(m, s, &events);
 	*upper = bound[0];
@@ -20924,6 +21008,201 @@ static void gp__adam_step(odvgp_model *m, odvgp_real lr)
 	}
 }
 
+static void gp__report(
+		const odvgp_model *m, odvgp_real expected, odvgp_real kl, odvgp_report *report)
+{
+	memset(report, 0, sizeof *report);
+	report->step = (ptrdiff_t)m->state.steps;
+	report->elbo = expected - kl;
+	report->expected_loglik = expected;
+	report->kl = kl;
+	report->events = m->tape.events;
+}
+
+#ifndef ODVGP_FLOAT_ONLY
+/* ---- >>lbfgs   L-BFGS with a line search
+
+	The direction is d = -H g. The two-loop recursion applies H from the last pairs s = x' - x,
+	y = g' - g, with H0 = s.y / y.y I of the newest pair ([LBFGS] algorithm 7.4). Bracketing and
+	zooming (algorithms 3.5, 3.6) find a step x <- x + a d that satisfies
+		f(a) <= f(0) + c1 a f'(0)   and   |f'(a)| <= c2 |f'(0)|    (strong Wolfe)
+	A pair with s.y <= 16 eps |s| |y| is not kept. The value never rises: if no point on the line is
+	lower, the pairs are dropped and steepest descent is tried; failing that, x stays. An iteration
+	costs O(memory n) besides evaluations. */
+
+#define GP__WOLFE_1       1e-4
+#define GP__WOLFE_2       0.9
+#define GP__SEARCH_PROBES 25 /* most evaluations on one line */
+#define GP__CURVATURE     (16 * (double)GP__EPS)
+
+/*	A function to minimise: value and gradient g at x. If either is not finite, x is too far. */
+typedef struct {
+	void (*loss)(void *user, const odvgp_real *x, double *loss, odvgp_real *g);
+	void *user;
+	/* what differences of values are compared with; a value may contain any constant */
+	double scale;
+} gp__problem;
+
+static void gp__lbfgs_drop(gp__lbfgs *w) { w->pairs = w->next = 0; }
+
+static ptrdiff_t gp__lbfgs_pair(const gp__lbfgs *w, ptrdiff_t age)
+{
+	return ((ptrdiff_t)w->next + w->memory - 1 - age) % w->memory;
+}
+
+/*	d = -H g. Returns the derivative d.g, or 0 if d does not lead down. */
+static double gp__lbfgs_direction(gp__lbfgs *w)
+{
+	ptrdiff_t n = w->n, pairs = (ptrdiff_t)w->pairs;
+	GP__FOR(i, n) w->d[i] = -w->g[i];
+	GP__FOR(age, pairs) {
+		ptrdiff_t k = gp__lbfgs_pair(w, age);
+		w->alpha[k] = gp__wide_dot(n, w->S + k * n, w->d) / w->sy[k];
+		gp__wide_axpy(n, -w->alpha[k], w->Y + k * n, w->d);
+	}
+	if (pairs) {
+		ptrdiff_t k = gp__lbfgs_pair(w, 0);
+		double yy = gp__wide_dot(n, w->Y + k * n, w->Y + k * n), h = yy > 0 ? w->sy[k] / yy : 0;
+		GP__FOR(i, n) w->d[i] = (odvgp_real)(h * (double)w->d[i]);
+	}
+	for (ptrdiff_t age = pairs - 1; age >= 0; age--) {
+		ptrdiff_t k = gp__lbfgs_pair(w, age);
+		double beta = gp__wide_dot(n, w->Y + k * n, w->d) / w->sy[k];
+		gp__wide_axpy(n, w->alpha[k] - beta, w->S + k * n, w->d);
+	}
+	double derivative = gp__finite(w->d, n) ? gp__wide_dot(n, w->d, w->g) : 0;
+	return derivative < 0 && derivative - derivative == 0 ? derivative : 0;
+}
+
+/*	A point x + a d: value (HUGE_VAL: too far) and derivative. */
+typedef struct {
+	double a, f, derivative;
+} gp__probe;
+
+static gp__probe gp__lbfgs_probe(gp__lbfgs *w, const gp__problem *p, double a)
+{
+	gp__probe at = {a, HUGE_VAL, 0};
+	double f = HUGE_VAL, derivative;
+	GP__FOR(i, w->n) w->trial[i] = (odvgp_real)((double)w->x[i] + a * (double)w->d[i]);
+	if (!gp__finite(w->trial, w->n)) return at;
+	w->evaluations++;
+	p->loss(p->user, w->trial, &f, w->g_trial);
+	if (!(f - f == 0) || !gp__finite(w->g_trial, w->n)) return at;
+	derivative = gp__wide_dot(w->n, w->g_trial, w->d);
+	if (!(derivative - derivative == 0)) return at;
+	at.f = f;
+	at.derivative = derivative;
+	return at;
+}
+
+/*	The first Wolfe condition. If values differ only by rounding, derivatives decide: for a parabola
+	this is the same condition. */
+static int gp__lower_by_enough(const gp__probe *from, const gp__probe *at)
+{
+	if (at->f <= from->f + GP__WOLFE_1 * at->a * from->derivative) return 1;
+	int same = from->f - at->f <= 8 * (double)GP__EPS * fabs(from->f);
+	return at->f <= from->f && same && at->derivative <= (2 * GP__WOLFE_1 - 1) * from->derivative;
+}
+
+/*	Minimum of the cubic through two points, in units of the way from p to q, or NaN. */
+static double gp__cubic_minimum(const gp__probe *p, const gp__probe *q)
+{
+	double way = q->a - p->a, s0 = p->derivative * way, s1 = q->derivative * way,
+		   rise = q->f - p->f, none = HUGE_VAL - HUGE_VAL;
+	/* the derivatives' parabola */
+	if (fabs(rise) <= 16 * (double)GP__EPS * fabs(p->f)) return s0 < s1 ? s0 / (s0 - s1) : none;
+	double d1 = s0 + s1 - 3 * rise, square = d1 * d1 - s0 * s1;
+	if (!(square >= 0)) return none;
+	double d2 = sqrt(square), bend = s1 - s0 + 2 * d2;
+	return bend > 0 ? 1 - (s1 + d2 - d1) / bend : none;
+}
+
+/*	The next step length: beyond lo while no point bounds the search, else between lo and hi, near
+	neither. */
+static double gp__lbfgs_next(
+		const gp__probe *old, const gp__probe *lo, const gp__probe *hi, double *width)
+{
+	double t, way = hi->a - lo->a;
+	if (!(hi->a < HUGE_VAL)) {
+		t = gp__cubic_minimum(old, lo);
+		return old->a + (t >= 2 ? GP__MIN(t, 10) : t < 2 ? 2 : 5) * (lo->a - old->a);
+	}
+	if (!(hi->f < HUGE_VAL)) return lo->a + 0.25 * way;
+	t = gp__cubic_minimum(lo, hi);
+	if (!(t - t == 0) || fabs(way) > 0.66 * *width) t = 0.5;
+	*width = fabs(way);
+	return lo->a + GP__MAX(0.1, GP__MIN(t, 0.9)) * way;
+}
+
+/*	Leaves in trial and g_trial a point that satisfies the Wolfe conditions, or else the lowest one
+	seen. Evaluating it again restores the state of the loss, which is deterministic. Returns 0 if
+	no point is lower. */
+static int gp__lbfgs_search(gp__lbfgs *w, const gp__problem *p, double derivative, gp__probe *at)
+{
+	gp__probe start = {0, w->loss, derivative}, lo = start, hi = {HUGE_VAL, HUGE_VAL, 0},
+			  old = start;
+	double length = gp__length(w->n, w->g), a = w->pairs || length <= 1 ? 1 : 1 / length,
+		   width = HUGE_VAL;
+	GP__FOR(i, GP__SEARCH_PROBES) {
+		*at = gp__lbfgs_probe(w, p, a);
+		if (w->stopped) return 0;
+		if (gp__lower_by_enough(&start, at) && at->f <= lo.f) {
+			if (fabs(at->derivative) <= -GP__WOLFE_2 * derivative) return 1;
+			old = lo;
+			if (at->derivative * (hi.a - lo.a) >= 0) hi = lo;
+			lo = *at;
+		} else hi = *at;
+		a = gp__lbfgs_next(&old, &lo, &hi, &width);
+		/* The value can still fall by derivative times width: stop below rounding error. */
+		if (hi.a < HUGE_VAL && -lo.derivative * (hi.a - lo.a) <= (double)GP__EPS * fabs(start.f))
+			break;
+		if (hi.a < HUGE_VAL && fabs(hi.a - lo.a) <= (double)GP__EPS * GP__MAX(lo.a, hi.a)) break;
+	}
+	if (!(lo.a > 0) || !(lo.f < start.f)) return 0;
+	if (at->a != lo.a) *at = gp__lbfgs_probe(w, p, lo.a);
+	return at->f < start.f && !w->stopped;
+}
+
+/*	The step from x to trial replaces the oldest pair, if the loss curves upwards along it. */
+static void gp__lbfgs_remember(gp__lbfgs *w)
+{
+	odvgp_real *s = w->S + (ptrdiff_t)w->next * w->n, *y = w->Y + (ptrdiff_t)w->next * w->n;
+	double sy = 0, ss = 0, yy = 0;
+	GP__FOR(i, w->n) { /* rounded first, as they would be stored */
+		odvgp_real si = w->trial[i] - w->x[i], yi = w->g_trial[i] - w->g[i];
+		sy += (double)si * (double)yi;
+		ss += (double)si * (double)si;
+		yy += (double)yi * (double)yi;
+	}
+	if (!(sy > GP__CURVATURE * sqrt(ss) * sqrt(yy)) || !(sy < HUGE_VAL) || !(yy < HUGE_VAL)) return;
+	GP__FOR(i, w->n) {
+		s[i] = w->trial[i] - w->x[i];
+		y[i] = w->g_trial[i] - w->g[i];
+	}
+	w->sy[w->next] = sy;
+	w->next = (w->next + 1) % (uint64_t)w->memory;
+	w->pairs = GP__MIN(w->pairs + 1, (uint64_t)w->memory);
+}
+
+/*	The value has not changed: converged if the first direction promised little gain, else stuck. */
+static void gp__lbfgs_end(gp__lbfgs *w, double gain, double size)
+{
+	w->converged = gain <= pow((double)GP__EPS, 2.0 / 3) * size;
+	w->stuck = !w->converged;
+}
+
+static void gp__report(
+		const odvgp_model *m, odvgp_real expected, odvgp_real kl, odvgp_report *report)
+{
+	memset(report, 0, sizeof *report);
+	report->step = (ptrdiff_t)m->state.steps;
+	report->elbo = expected - kl;
+	report->expected_loglik = expected;
+	report->kl = kl;
+	report->events = m->tape.events;
+}
+
+#ifndef ODVGP_FLOAT_ONLY
 /* ---- >>lbfgs   L-BFGS with a line search
 
 	The direction is d = -H g. The two-loop recursion applies H from the last pairs s = x' - x,
@@ -21133,17 +21412,6 @@ static int gp__lbfgs_iterate(gp__lbfgs *w, const gp__problem *p)
 	return 1;
 }
 
-static void gp__report(
-		const odvgp_model *m, odvgp_real expected, odvgp_real kl, odvgp_report *report)
-{
-	memset(report, 0, sizeof *report);
-	report->step = (ptrdiff_t)m->state.steps;
-	report->elbo = expected - kl;
-	report->expected_loglik = expected;
-	report->kl = kl;
-	report->events = m->tape.events;
-}
-
 /* --- L-BFGS on a model --- */
 
 typedef struct {
@@ -21217,16 +21485,6 @@ static void gp__lbfgs_loss(void *user, const odvgp_real *x, double *loss, odvgp_
 	gp__restore_jitters(m);
 	if (gp__theta_ok(m)) gp__lbfgs_evaluate(job, loss, g, NULL);
 	m->lbfgs.stopped = gp__stopped(&m->tape.blas) != 0;
-}
-
-static uint64_t gp__reals_hash(const odvgp_real *x, ptrdiff_t n, uint64_t h)
-{
-	GP__FOR(i, n) {
-		uint64_t bits = 0;
-		memcpy(&bits, &x[i], sizeof x[i]);
-		h = gp__mix(h ^ bits);
-	}
-	return h;
 }
 
 /*	Store the jitters; whether they were the same before. */
@@ -21333,6 +21591,8 @@ static odvgp_status gp__lbfgs_step(
 	report->evaluations = evaluations + w->evaluations;
 	return ODVGP_OK;
 }
+
+#endif /* ODVGP_FLOAT_ONLY */
 
 /* ---- >>train   the training step */
 
@@ -21550,9 +21810,13 @@ static odvgp_status gp__step_by(
 {
 	gp__watcher *w = m->tape.blas.watcher;
 	if (w && w->held) m->tape.blas.watcher = NULL; /* called by the watch itself */
+#ifdef ODVGP_FLOAT_ONLY
+	odvgp_status s = gp__step_rows(m, rows, report, info);
+#else
 	odvgp_status s = m->cfg.optim.kind == ODVGP_OPTIMIZER_LBFGS
 							 ? gp__lbfgs_step(m, rows, report, info)
 							 : gp__step_rows(m, rows, report, info);
+#endif
 	if (w && m->tape.blas.watcher) w->held = 0;
 	m->tape.blas.watcher = w;
 	return s;
@@ -22217,8 +22481,9 @@ static void gp__draw_locations(const gp__unit *u, odvgp_real *Z, ptrdiff_t n, pt
 	apart to Z and returns their number; random rows supply the rest, for NULL all. To add one: an
 	enumerator in >>api, a word in >>settings, its function here, its memory in gp__init_scratch. */
 typedef ptrdiff_t (*gp__points_method)(gp__init_work *w, odvgp_real *Z);
-static const gp__points_method gp__beta_methods[] = {gp__kmeans, NULL, gp__greedy, gp__seeds},
-							   gp__gamma_methods[] = {NULL, gp__worst_explained};
+#define GP__METHOD(f) (GP__DESK ? f : (gp__points_method)NULL)
+static const gp__points_method gp__beta_methods[] = {gp__kmeans, NULL, GP__METHOD(gp__greedy), gp__seeds},
+							   gp__gamma_methods[] = {NULL, GP__METHOD(gp__worst_explained)};
 
 static void gp__init_points(gp__init_work *w)
 {
@@ -22407,7 +22672,7 @@ static gp__start gp__ulapane_start(const gp__init_work *w, uint32_t i)
 /*	ULAPANE looks at the targets, which belong to the first layer's inputs. */
 static int gp__is_ulapane(const gp__unit *u)
 {
-	return !u->layer && u->model->cfg.init.hyperparams == ODVGP_INIT_HYPER_ULAPANE;
+	return GP__DESK && !u->layer && u->model->cfg.init.hyperparams == ODVGP_INIT_HYPER_ULAPANE;
 }
 
 /*	Hyperparameters of a unit's kernel, n from number h on, start at v. */
@@ -22500,7 +22765,7 @@ static void gp__init_image_variance(const gp__init_work *w)
 	gp__wide sum = 0;
 	gp__arena scratch = w->rest;
 	gp__kjob job;
-	if (!u->patch_weights.id) return;
+	if (!GP__DESK || !u->patch_weights.id) return;
 	odvgp_real *Kw = gp__take(&scratch, 1, gp__patches_count(&u->patches));
 	GP__FOR(i, images) {
 		ptrdiff_t image = gp__permute(w->m->cfg.seed, GP__STREAM_PATCHES, 1, N, i);
@@ -22812,6 +23077,7 @@ static odvgp_real gp__noise_floor(const odvgp_model *m, gp__wide target_variance
 	return floor > 0 ? (odvgp_real)(floor * target_variance) : 0;
 }
 
+#ifndef ODVGP_FLOAT_ONLY
 /*	x with Phi(x) = p, 0 < p < 1, by bisection. */
 static gp__wide gp__normal_quantile(gp__wide p)
 {
@@ -22841,6 +23107,8 @@ static void gp__init_cuts(odvgp_model *m, const odvgp_real *Y)
 	}
 }
 
+#endif
+
 /*	Parameters in the targets' unit, unless the config has the noise; cuts. */
 static void gp__init_likelihood(odvgp_model *m, const odvgp_real *Y, gp__wide variance)
 {
@@ -22851,7 +23119,11 @@ static void gp__init_likelihood(odvgp_model *m, const odvgp_real *Y, gp__wide va
 			GP__EACH_VALUE(i, &m->par.slot[m->slot_lik_params + k])
 				gp__set_positive(m, i, GP__W(lik->param[k].start) * unit);
 	}
+#ifndef ODVGP_FLOAT_ONLY
 	if (m->cfg.lik.kind == ODVGP_LIKELIHOOD_ORDINAL) gp__init_cuts(m, Y);
+#else
+	(void)Y;
+#endif
 }
 
 static odvgp_status gp__init_from_data(
@@ -23259,7 +23531,7 @@ static gp__ref gp__build_stack(gp__unit *u, int variances)
 GP__NOINLINE void gp__build_bound(gp__unit *u)
 {
 	odvgp_model *m = u->model;
-	if (m->cfg.objective == ODVGP_OBJECTIVE_ELBO) {
+	if (!GP__DESK || m->cfg.objective == ODVGP_OBJECTIVE_ELBO) {
 		gp__ref var = gp__build_stack(u, 1), mean = gp__build_stack(u, 0);
 		if (m->slot_mixing) {
 			gp__ref W = gp__param_node(u, m->slot_mixing, 1, m->F, mean.rows);
@@ -23412,7 +23684,7 @@ GP__NOINLINE void gp__tables_layout(odvgp_model *m, gp__arena *a, int nodes)
 	par->slot = GP__TAKE(a, odvgp_slot, par->slots + 1);
 	par->state = GP__TAKE(a, gp__slot_state, par->slots + 1);
 	if (par->slot) gp__slots_build(m);
-	int lbfgs = c->optim.kind == ODVGP_OPTIMIZER_LBFGS;
+	int lbfgs = GP__DESK && c->optim.kind == ODVGP_OPTIMIZER_LBFGS;
 	if (lbfgs) par->adam = 0;
 	par->theta = gp__take(a, par->count, 1);
 	par->value = gp__take(a, par->positive, 1);
@@ -23422,7 +23694,7 @@ GP__NOINLINE void gp__tables_layout(odvgp_model *m, gp__arena *a, int nodes)
 	int split = c->optim.natgrad && c->reproduce.update == ODVGP_UPDATE_ADAM_FIRST;
 	m->begun = gp__take(a, split ? par->adam : 0, 3);
 	m->jitter_begun = GP__TAKE(a, gp__jitter, split ? m->units * GP__JITTERS : 0);
-	gp__lbfgs_layout(&m->lbfgs, a, lbfgs ? par->count : 0, lbfgs ? c->optim.lbfgs_memory : 0);
+	if (GP__DESK) gp__lbfgs_layout(&m->lbfgs, a, lbfgs ? par->count : 0, lbfgs ? c->optim.lbfgs_memory : 0);
 	m->tape.node = GP__TAKE(a, gp__node, nodes + 1);
 }
 
@@ -23735,11 +24007,13 @@ static odvgp_status gp__model_place(odvgp_model *m, gp__arena *a, size_t bytes, 
 	memset(a->base + a->used, 0, need - 64 - a->used);
 	gp__model_layout(m, a);
 	m->magic = GP__MODEL_MAGIC;
+#ifndef ODVGP_FLOAT_ONLY
 	if (m->tape.lik_nodes) {
 		odvgp_real *t = m->tape.rule + 1;
 		m->tape.rule[0] = m->cfg.lik.link_jitter;
 		gp__gauss_hermite(m->tape.lik_nodes, t, t + m->tape.lik_nodes);
 	}
+#endif
 	m->state.step_scale = 1;
 	GP__FOR(i, m->data_sds) m->data_sd[i] = 1;
 	GP__EACH_UNIT(u, m)
@@ -23870,6 +24144,7 @@ ODVGP_API odvgp_status odvgp_model_copy(odvgp_model **copy, const odvgp_model *m
 	return ODVGP_OK;
 }
 
+#ifndef ODVGP_FLOAT_ONLY
 /* ---- >>warm   the warm start: L-BFGS on a subset's collapsed bound
 
 	L-BFGS trains an auxiliary COUPLED Gaussian model in the scratch memory, which has the model's
@@ -24837,6 +25112,8 @@ ODVGP_API odvgp_status odvgp_load_memory(odvgp_model **model, const void *file, 
 	*model = m;
 	return ODVGP_OK;
 }
+
+#endif /* ODVGP_FLOAT_ONLY */
 
 /* ---- >>easy   the allocating layer, and odvgp_fit */
 

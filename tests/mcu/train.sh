@@ -24,7 +24,7 @@ fail() {
 compile() { # source, object, options...
     source=$1 object=$2
     shift 2
-    ${cross}gcc $cpu -std=c99 -Os -ffunction-sections -fdata-sections -Wall -Wextra -Wno-type-limits -Werror -I. -I$here $DEFINES \
+    ${cross}gcc $cpu -std=c99 -Os -ffunction-sections -fdata-sections -Wall -Wextra -Wdouble-promotion -Wno-type-limits -Wno-unused-function -Werror -I. -I$here $DEFINES \
         '-DODVGP_ASSERT(x)=((void)0)' "$@" -c "$source" -o "$dir/$object" && return
     fail "$source does not compile"
     exit 1
