@@ -411,8 +411,13 @@ CONTENTS   (search for a tag with its arrows)
 #if (defined(ODVGP_NO_TRAINING) || defined(ODVGP_FLOAT_ONLY)) && !defined(ODVGP_NO_MALLOC)
 #define ODVGP_NO_MALLOC
 #endif
-#if defined(ODVGP_FLOAT_ONLY) && !defined(ODVGP_NO_STDIO)
+#ifdef ODVGP_FLOAT_ONLY
+#ifndef ODVGP_NO_STDIO
 #define ODVGP_NO_STDIO
+#endif
+#ifndef ODVGP_NO_SIMD
+#define ODVGP_NO_SIMD
+#endif
 #endif
 
 /* --- statuses and events --- */
@@ -2137,6 +2142,7 @@ typedef float gp__wide;
 #define gp__log10  log10f
 #define gp__log1p  log1pf
 #define gp__pow    powf
+#define gp__sin    sinf
 #define gp__sqrt   sqrtf
 #else
 typedef double gp__wide;
@@ -2152,6 +2158,7 @@ typedef double gp__wide;
 #define gp__log10  log10
 #define gp__log1p  log1p
 #define gp__pow    pow
+#define gp__sin    sin
 #define gp__sqrt   sqrt
 #endif
 #define GP__W(x) ((gp__wide)(x))
@@ -2230,6 +2237,7 @@ static void gp__put_int(gp__text *t, ptrdiff_t v)
 	gp__put(t, p);
 }
 
+#ifndef ODVGP_FLOAT_ONLY
 /*	Six significant digits without trailing zeros; an exponent below 1e-4 and from 1e6 on. */
 static void gp__put_real(gp__text *t, double v)
 {
@@ -2271,6 +2279,8 @@ static void gp__put_real(gp__text *t, double v)
 		gp__put_int(t, exponent);
 	}
 }
+
+#endif
 
 /*	Fill info and return the status. Text: "what: sentence", and row and value if row >= 0. */
 static odvgp_status gp__fail(odvgp_info *info, odvgp_status status, const char *what, ptrdiff_t row,
@@ -2835,17 +2845,23 @@ static int gp__ask(const odvgp_blas *blas, gp__wide work)
 /* ---- >>arena   memory: one block, measured and divided by the same function
 
 	With base NULL an arena only adds up the sizes of the pieces taken. Pieces start at multiples of
-	64 bytes. An overflow of size_t or a full block sets `bad`. */
+	GP__LINE bytes. An overflow of size_t or a full block sets `bad`. */
+
+#ifdef ODVGP_FLOAT_ONLY
+#define GP__LINE 8 /* what a uint64_t needs */
+#else
+#define GP__LINE 64
+#endif
 
 typedef struct {
-	unsigned char *base; /* NULL, or a multiple of 64 */
+	unsigned char *base; /* NULL, or a multiple of GP__LINE */
 	size_t used, size;
 	int bad;
 } gp__arena;
 
 static void gp__arena_init(gp__arena *a, void *block, size_t bytes)
 {
-	size_t skip = (64 - (uintptr_t)block % 64) % 64;
+	size_t skip = (GP__LINE - (uintptr_t)block % GP__LINE) % GP__LINE;
 	a->base = block ? (unsigned char *)block + skip : NULL;
 	a->size = !block ? (size_t)PTRDIFF_MAX / 2 : bytes > skip ? bytes - skip : 0;
 	a->used = 0;
@@ -2866,7 +2882,7 @@ static void *gp__take_bytes(gp__arena *a, size_t count, size_t item)
 		return NULL;
 	}
 	void *p = a->base ? a->base + a->used : NULL;
-	bytes = (bytes + 63) & ~(size_t)63;
+	bytes = (bytes + GP__LINE - 1) & ~(size_t)(GP__LINE - 1);
 	a->used += GP__MIN(bytes, limit);
 	return p;
 }
@@ -2982,7 +2998,7 @@ GP__TRAINING ptrdiff_t gp__permute(
 
 /* ---- >>vmath   arithmetic over arrays
 
-	Functions take chunks of 64 numbers, four vectors at a time: one exponential is a chain of some
+	Functions take chunks of GP__CHUNK numbers, four vectors at a time: one exponential is a chain of some
 	twenty operations of four cycles each. There are no branches: special cases are selected at the
 	end. Infinity and NaN behave as in C. A result does not depend on its place in the chunk.
 	Largest errors in units in the last place, over all arguments:
@@ -3002,7 +3018,11 @@ GP__TRAINING ptrdiff_t gp__permute(
 				 log(erfcx(z) / 2) - x^2/2 for x <= -1/2, log((1 + erf(z)) / 2) for x < 1,
 				 log(1 - erfc(z) / 2) above */
 
+#ifdef ODVGP_FLOAT_ONLY
+#define GP__CHUNK 8 /* controllers have no vectors to fill, and few points */
+#else
 #define GP__CHUNK 64
+#endif
 
 /*	Files store these numbers: append only. */
 enum {
@@ -5358,6 +5378,7 @@ GP__TRAINING odvgp_status gp__kernel_parse(
 	return ODVGP_OK;
 }
 
+#ifndef ODVGP_FLOAT_ONLY
 /* --- printing --- */
 
 /*	Geometric mean, because lengthscales span decades; exact for n = 1. */
@@ -5416,6 +5437,7 @@ GP__TRAINING void gp__put_kernel(
 	gp__put_kernel(t, k, hyp, n[2], product);
 	if (parentheses) gp__put(t, ")");
 }
+#endif
 
 /* --- points: a group's columns, centred except for inner products, cosine and sine for periodic,
    scaled if there is a number per column --- */
@@ -5453,7 +5475,8 @@ static void gp__points(const gp__kernel *k, uint32_t group, const odvgp_real *hy
 		ptrdiff_t cs)
 {
 	const gp__base_kernel *base = gp__group_kernel(k, group);
-	int geometry = gp__geometry(base), circle = geometry == GP__CIRCLE;
+	int geometry = gp__geometry(base),
+		circle = GP__KERNEL_HAS(GP__PERIODIC) && geometry == GP__CIRCLE;
 	GP__FOR(d, (ptrdiff_t)base->ndims) {
 		ptrdiff_t column = gp__column(base, d);
 		odvgp_real shift = geometry == GP__INNER_PRODUCT ? 0 : centre[column],
@@ -5463,7 +5486,7 @@ static void gp__points(const gp__kernel *k, uint32_t group, const odvgp_real *hy
 			if (circle) {
 				gp__wide angle = GP__W(gp__two_pi) * (gp__wide)x / (gp__wide)hyp[base->shape_param];
 				at[2 * d * cs] = (odvgp_real)gp__cos(angle) * scale;
-				at[(2 * d + 1) * cs] = (odvgp_real)sin(angle) * scale;
+				at[(2 * d + 1) * cs] = (odvgp_real)gp__sin(angle) * scale;
 			} else at[d * cs] = base->ard ? gp__scaled(x, scale) : x;
 		}
 	}
@@ -9596,7 +9619,7 @@ static void gp__group_second(const gp__gradient *g, uint32_t group, ptrdiff_t i,
 		odvgp_real scale = gp__base_column(base, t->v.hyp, d), *to = second + gp__column(base, d);
 		*to = 2 * scale * scale;
 		if (geometry != GP__CIRCLE) continue;
-		odvgp_real rate = (odvgp_real)(gp__two_pi / (double)t->v.hyp[base->shape_param]);
+		odvgp_real rate = (odvgp_real)(GP__W(gp__two_pi) / (gp__wide)t->v.hyp[base->shape_param]);
 		*to = 2 * rate * rate * (u[2 * d] * at[2 * d * ld] + u[2 * d + 1] * at[(2 * d + 1) * ld]);
 	}
 }
@@ -10989,7 +11012,7 @@ static void gp__file_u64(gp__file *f, uint64_t *v) { *v = gp__file_bits(f, *v, 8
 /*	n reals of 4 or 8 bytes each. */
 static void gp__file_reals(gp__file *f, odvgp_real *x, ptrdiff_t n, int bytes)
 {
-	if (f->bad || (size_t)n > (f->size - f->used) / (size_t)bytes) {
+	if (f->bad || bytes > (int)sizeof(gp__wide) || (size_t)n > (f->size - f->used) / (size_t)bytes) {
 		f->bad = 1;
 		return;
 	}
@@ -10999,11 +11022,11 @@ static void gp__file_reals(gp__file *f, odvgp_real *x, ptrdiff_t n, int bytes)
 	}
 	GP__FOR(i, n) {
 		float single = (float)x[i];
-		double wide = (double)x[i];
+		gp__wide wide = (gp__wide)x[i];
 		uint32_t u32;
-		uint64_t bits;
+		uint64_t bits = 0;
 		memcpy(&u32, &single, sizeof u32);
-		memcpy(&bits, &wide, sizeof bits);
+		memcpy(&bits, &wide, sizeof wide);
 		bits = gp__file_bits(f, bytes == 4 ? u32 : bits, bytes);
 		u32 = (uint32_t)bits;
 		memcpy(&single, &u32, sizeof single);
@@ -15409,6 +15432,7 @@ ODVGP_API odvgp_status odvgp_set_prior(odvgp_model *m, const char *name, odvgp_p
 	return gp__slots_result(hits, all, "only positive hyperparameters have priors", info);
 }
 
+#ifndef ODVGP_FLOAT_ONLY
 ODVGP_API size_t odvgp_kernel_text(const odvgp_model *m, char *text, size_t text_bytes)
 {
 	gp__text t = {text, text_bytes, 0};
@@ -15420,6 +15444,7 @@ ODVGP_API size_t odvgp_kernel_text(const odvgp_model *m, char *text, size_t text
 	}
 	return t.used;
 }
+#endif
 
 ODVGP_API ptrdiff_t odvgp_kernel_column(const odvgp_model *m, int term, ptrdiff_t k)
 {
@@ -17171,7 +17196,7 @@ static void gp__tape_reverse(gp__tape *t, int segment)
 /*	Count bytes now; gp__sums_layout places them later. */
 static void gp__defer(gp__tape *t, size_t bytes)
 {
-	bytes = bytes <= SIZE_MAX / 2 ? (bytes + 63) & ~(size_t)63 : SIZE_MAX / 2;
+	bytes = bytes <= SIZE_MAX / 2 ? (bytes + GP__LINE - 1) & ~(size_t)(GP__LINE - 1) : SIZE_MAX / 2;
 	if (bytes > SIZE_MAX / 2 - t->deferred) t->arena->bad = 1;
 	else t->deferred += bytes;
 }
@@ -23781,7 +23806,7 @@ static odvgp_status gp__model_measure(odvgp_model *m, size_t *bytes, odvgp_info 
 	if (m->par.bad)
 		return gp__refuse(info, ODVGP_E_SIZE, "slots", "the name of a parameter is too long");
 	if (a.bad) return gp__refuse(info, ODVGP_E_SIZE, "model", "the sizes are too large for memory");
-	*bytes = a.used + 64;
+	*bytes = a.used + GP__LINE;
 	return ODVGP_OK;
 }
 
@@ -23821,7 +23846,7 @@ static odvgp_status gp__model_place(odvgp_model *m, gp__arena *a, size_t bytes, 
 	if (bytes < need)
 		return gp__fail(info, ODVGP_E_MEMORY, "block", -1, (gp__wide)need, gp__block_too_small);
 	/* code computes on padding, where denormals would be slow */
-	memset(a->base + a->used, 0, need - 64 - a->used);
+	memset(a->base + a->used, 0, need - GP__LINE - a->used);
 	gp__model_layout(m, a);
 	m->magic = GP__MODEL_MAGIC;
 #ifndef ODVGP_FLOAT_ONLY

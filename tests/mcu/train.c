@@ -63,13 +63,20 @@ static float uniform(void)
 	return (float)(state >> 8) / 16777216.0f;
 }
 
+/*  The sine to 1e-3 on [-3.3, 3.3], so that the library is all that needs libm. */
+static float sine(float x)
+{
+	const float s = x * x;
+	return x * (1 - s / 6 * (1 - s / 20 * (1 - s / 42 * (1 - s / 72 * (1 - s / 110)))));
+}
+
 /*  The shoulder's torque of examples/lessons/arm.h, without load and accelerations: x holds the
     angles and velocities of shoulder and elbow. */
 static float torque(const float *x)
 {
 	const float g = 9.81f;
-	return 1.5f * g * sinf(x[0]) + 0.5f * g * sinf(x[0] + x[1]) -
-		   0.5f * sinf(x[1]) * x[3] * (2 * x[2] + x[3]);
+	return 1.5f * g * sine(x[0]) + 0.5f * g * sine(x[0] + x[1]) -
+		   0.5f * sine(x[1]) * x[3] * (2 * x[2] + x[3]);
 }
 
 /*  n random states, in units of their ranges, and their torques, whose noise has a standard
