@@ -5032,7 +5032,7 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 	gp__base_diag_adjoint. */
 
 #define GP__MAX_RANGES  8
-#define GP__KROWS       256 /* rows in a block of the adjoint */
+#define GP__KROWS       (GP__DESK ? 256 : 8) /* rows in a block of the adjoint */
 #define GP__UPDATE_ROWS 8   /* rows of H in one update */
 #define GP__DOTS        16  /* dot products with one chunk at once */
 
@@ -20095,6 +20095,24 @@ ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *m, const odvgp_real *X, c
 	return ODVGP_OK;
 }
 
+/* --- what other sections need, too --- */
+
+/*	Parameters of a slot that are their own values. */
+static odvgp_real *gp__theta_of(const odvgp_model *m, int slot)
+{
+	return m->par.theta + m->par.slot[slot].offset;
+}
+
+/*	A failed attempt undoes its events and jitters. */
+static odvgp_status gp__attempt_end(odvgp_model *m, odvgp_status s, const odvgp_events *before)
+{
+	if (!s) return s;
+	gp__restore_jitters(m);
+	m->tape.events = *before;
+	return s;
+}
+
+#ifndef ODVGP_FLOAT_ONLY
 /* ---- >>optimum   the best q for a Gaussian likelihood
 
 	The mean is linear in its weights w, mean = Phi^T w, and its KL is w^T Lambda w / 2. With noise
@@ -20128,7 +20146,7 @@ typedef struct {
 	odvgp_real *W;                    /* [M,Mg], if the tape has none */
 	odvgp_real *h, *w, *rest, *scale; /* [P,F] three times; [F] */
 	odvgp_real *Phi, *r;              /* [F,tile], [P,tile] */
-	gp__wide rr, kk, weight, logs;      /* weight, logs: as in gp__sums */
+	double rr, kk, weight, logs;      /* weight, logs: as in gp__sums */
 } gp__fit;
 
 /* --- memory --- */
@@ -20182,12 +20200,6 @@ ODVGP_API size_t odvgp_fit_q_scratch(const odvgp_model *m, odvgp_info *info)
 }
 
 /* --- sums over all rows --- */
-
-/*	Parameters of a slot that are their own values. */
-static odvgp_real *gp__theta_of(const odvgp_model *m, int slot)
-{
-	return m->par.theta + m->par.slot[slot].offset;
-}
 
 /*	With patches, X2 of the job is in the tape's X. */
 static void gp__fit_images(const gp__unit *u, gp__kjob *job)
@@ -20263,12 +20275,12 @@ static void gp__fit_features(gp__fit *f, ptrdiff_t n)
 }
 
 /*	The tile's sum of k(x,x), divided by the rows' noise factors. */
-static gp__wide gp__fit_diag(const gp__fit *f, ptrdiff_t n)
+static double gp__fit_diag(const gp__fit *f, ptrdiff_t n)
 {
 	const gp__unit *u = f->u;
 	const gp__node *X = &f->node[u->X.id];
 	gp__node *k_x = &f->m->tape.node[u->k_x.id];
-	gp__wide sum = 0;
+	double sum = 0;
 	if (u->patch_weights.id) { /* in the memory of the tape's node */
 		gp__kjob job;
 		gp__unit_job(&job, u, NULL, 0, X->v, n);
@@ -20278,7 +20290,7 @@ static gp__wide gp__fit_diag(const gp__fit *f, ptrdiff_t n)
 	}
 	GP__FOR(i, n) {
 		odvgp_real k = u->patch_weights.id ? k_x->v[i] : gp__unit_diag(u, X->v + i * X->ld);
-		sum += (gp__wide)k / gp__noise_factor(f->m, i);
+		sum += (double)k / gp__noise_factor(f->m, i);
 	}
 	return sum;
 }
@@ -20301,14 +20313,14 @@ static odvgp_status gp__fit_sums(gp__fit *f)
 		for (ptrdiff_t i = 0; i < m->T * n && m->y.missing; i++) {
 			odvgp_real y = node->v[i / n * node->ld + i % n];
 			if (y != y)
-				return gp__fail(f->info, ODVGP_E_UNSUPPORTED, "Y", at + i % n, (gp__wide)y,
+				return gp__fail(f->info, ODVGP_E_UNSUPPORTED, "Y", at + i % n, (double)y,
 						"a closed form takes no missing targets: leave out the row, or take steps");
 		}
 		gp__fit_features(f, n);
-		f->kk += (gp__wide)P * gp__fit_diag(f, n);
+		f->kk += (double)P * gp__fit_diag(f, n);
 		odvgp_syrk(f->blas, 0, f->F, n, 1, f->Phi, n, NULL, 1, f->S, f->F);
 		odvgp_gemm(f->blas, 0, 1, P, f->F, n, 1, f->r, n, f->Phi, n, 1, f->h, f->F);
-		GP__FOR(i, P * n) f->rr += (gp__wide)f->r[i] * (gp__wide)f->r[i];
+		GP__FOR(i, P * n) f->rr += (double)f->r[i] * (double)f->r[i];
 		if (f->blas->watcher) f->blas->watcher->at.done += n;
 		s = gp__stop_status(m, f->info);
 	}
@@ -20428,7 +20440,7 @@ static odvgp_status gp__fit_mean(gp__fit *f)
 		if (!singular && (added > 0 || !gp__fit_near_singular(f, n, least))) break;
 		if (tries == 19 && singular)
 			return gp__fail(f->info, ODVGP_E_NOT_PD, "Lambda + Phi Phi^T / noise", bad.row,
-					GP__W(bad.value), NULL);
+					bad.value, NULL);
 		added = GP__MAX(4 * added, least);
 	}
 	GP__FOR(pass, 4) {
@@ -20546,7 +20558,7 @@ static odvgp_status gp__fit_put_inverse(gp__fit *f)
 		odvgp_status status = odvgp_potrf(f->blas, M, to, M, &bad);
 		if (!status) break;
 		if (status == ODVGP_E_STOPPED) return gp__stop_status(f->m, f->info);
-		if (tries == 29) return gp__fail(f->info, ODVGP_E_NOT_PD, "B", bad.row, GP__W(bad.value), NULL);
+		if (tries == 29) return gp__fail(f->info, ODVGP_E_NOT_PD, "B", bad.row, bad.value, NULL);
 		added = GP__MAX(4 * added, GP__EPS * mean);
 	}
 	GP__FROM(p, 1, f->last - f->first) gp__copy(to + p * M * M, to, M * M);
@@ -20559,7 +20571,7 @@ static odvgp_status gp__fit_diagonal(gp__fit *f, gp__diag_work *w)
 	ptrdiff_t M = f->M;
 	odvgp_real *E = f->G;
 	GP__FOR(step, 2000) {
-		gp__wide moved = 0;
+		double moved = 0;
 		GP__FOR(i, M)
 			GP__FOR(j, i + 1) E[i * M + j] = -GP__R(0.5) * f->S[i * f->F + j] / f->noise;
 		odvgp_status status = gp__diag_factor(w, E);
@@ -20569,8 +20581,8 @@ static odvgp_status gp__fit_diagonal(gp__fit *f, gp__diag_work *w)
 		gp__diag_move(w, GP__R(0.5));
 		GP__FOR(i, M)
 			moved = GP__MAX(
-					moved, gp__fabs((gp__wide)(w->g[i] - w->mu[i])) / (gp__wide)(w->g[i] + w->mu[i]));
-		if (moved < 8 * (gp__wide)GP__EPS * gp__sqrt((gp__wide)M)) break;
+					moved, fabs((double)(w->g[i] - w->mu[i])) / (double)(w->g[i] + w->mu[i]));
+		if (moved < 8 * (double)GP__EPS * sqrt((double)M)) break;
 	}
 	return ODVGP_OK;
 }
@@ -20629,7 +20641,7 @@ static void gp__fit_take(gp__unit *u)
 		const odvgp_slot *slot = &m->par.slot[slots[k]];
 		const odvgp_real *from = gp__fit_slot(m, slots[k]);
 		GP__FOR(i, slot->count) {
-			if (slot->positive) gp__set_positive(m, slot->offset + i, (gp__wide)from[i]);
+			if (slot->positive) gp__set_positive(m, slot->offset + i, (double)from[i]);
 			gp__slot_value(&m->par, slot)[i] = from[i];
 		}
 		gp__touch(m, slots[k]);
@@ -20683,15 +20695,6 @@ static odvgp_status gp__fit_begin(gp__fit *f, void *scratch, size_t bytes)
 	if (s) return s;
 	gp__fit_prior(f);
 	return gp__fit_sums(f);
-}
-
-/*	A failed attempt undoes its events and jitters. */
-static odvgp_status gp__attempt_end(odvgp_model *m, odvgp_status s, const odvgp_events *before)
-{
-	if (!s) return s;
-	gp__restore_jitters(m);
-	m->tape.events = *before;
-	return s;
 }
 
 /*	Solve for weights, or stage covariances with `put`, of all outputs of one noise at once. */
@@ -20773,39 +20776,39 @@ ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *m, const odvgp_real *X, const od
 		-(P N log(2 pi) + P log|Q + s I| + r^T (Q + t I)^-1 r) / 2
 	with t = s + tr(K - Q) for the upper bound; t = s for the lower one, which also has a trace
 	term. */
-static odvgp_status gp__fit_bound(gp__fit *f, gp__wide t, gp__wide *logs, gp__wide *quadratic)
+static odvgp_status gp__fit_bound(gp__fit *f, double t, double *logs, double *quadratic)
 {
 	ptrdiff_t M = f->M;
-	gp__wide hJh = 0;
+	double hJh = 0;
 	GP__FOR(pass, 2) { /* the determinant with noise, the quadratic with t */
 		gp__fit_precision(f, 0, M, pass ? (odvgp_real)t : f->noise);
 		odvgp_status status = odvgp_potrf(f->blas, M, f->G, M, NULL);
 		if (status) return status;
 		if (pass) break;
-		*logs = f->weight * gp__log((gp__wide)f->noise);
-		GP__FOR(i, M) *logs += 2 * gp__log((gp__wide)f->G[i * M + i]);
+		*logs = f->weight * log((double)f->noise);
+		GP__FOR(i, M) *logs += 2 * log((double)f->G[i * M + i]);
 	}
 	GP__FOR(p, f->u->P) {
 		gp__copy(f->rest, f->h + p * f->F, M);
 		odvgp_trsm(f->blas, 0, 0, M, 1, f->G, M, f->rest, 1);
-		GP__FOR(i, M) hJh += (gp__wide)f->rest[i] * (gp__wide)f->rest[i];
+		GP__FOR(i, M) hJh += (double)f->rest[i] * (double)f->rest[i];
 	}
 	*quadratic = (f->rr - hJh / t) / t;
 	/* r^T r and the term subtracted from it have a real's digits: refuse errors above 0.01
 	   (|quadratic| + one nat per row and output) */
-	gp__wide error = 16 * (gp__wide)GP__EPS * f->rr / t,
-		   rows = (gp__wide)f->m->cfg.N * (gp__wide)f->m->cfg.layer[0].P;
-	return error <= GP__W(0.01) * (rows + gp__fabs(*quadratic)) ? ODVGP_OK : ODVGP_E_NAN;
+	double error = 16 * (double)GP__EPS * f->rr / t,
+		   rows = (double)f->m->cfg.N * (double)f->m->cfg.layer[0].P;
+	return error <= 0.01 * (rows + fabs(*quadratic)) ? ODVGP_OK : ODVGP_E_NAN;
 }
 
 /*	bound: upper, lower. */
 static odvgp_status gp__fit_bounds(gp__fit *f, odvgp_real bound[2])
 {
-	gp__wide logs, above, below;
+	double logs, above, below;
 	f->noise = gp__noise(f->m);
-	gp__wide P = (gp__wide)f->m->cfg.layer[0].P, noise = (gp__wide)f->noise,
-		   constant = P * f->weight * GP__W(gp__log_2pi), left = f->kk / P;
-	GP__FOR(i, f->M) left -= (gp__wide)f->S[i * f->F + i];
+	double P = (double)f->m->cfg.layer[0].P, noise = (double)f->noise,
+		   constant = P * f->weight * gp__log_2pi, left = f->kk / P;
+	GP__FOR(i, f->M) left -= (double)f->S[i * f->F + i];
 	left = GP__MAX(left, 0);
 	odvgp_status status = gp__fit_bound(f, noise + left, &logs, &above);
 	if (status || (status = gp__fit_bound(f, noise, &logs, &below)))
@@ -20815,8 +20818,8 @@ static odvgp_status gp__fit_bounds(gp__fit *f, odvgp_real bound[2])
 						: NULL);
 	/* equal bounds must not cross by rounding */
 	above = GP__MIN(above, below + P * left / noise);
-	bound[0] = (odvgp_real)(GP__W(-0.5) * (constant + P * logs + above + P * f->logs));
-	bound[1] = (odvgp_real)(GP__W(-0.5) * (constant + P * logs + below + P * left / noise + P * f->logs));
+	bound[0] = (odvgp_real)(-0.5 * (constant + P * logs + above + P * f->logs));
+	bound[1] = (odvgp_real)(-0.5 * (constant + P * logs + below + P * left / noise + P * f->logs));
 	return ODVGP_OK;
 }
 
@@ -20838,13 +20841,15 @@ ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *m, const odvgp_real *X, co
 	s = gp__fit_begin(&f, scratch, scratch_bytes);
 	if (!s) s = gp__fit_bounds(&f, bound);
 	if (!s && !gp__finite(bound, lower ? 2 : 1))
-		s = gp__fail(info, ODVGP_E_NAN, "bound", -1, (gp__wide)bound[0],
+		s = gp__fail(info, ODVGP_E_NAN, "bound", -1, (double)bound[0],
 				"is not finite: the data are too large, or the noise is too small");
 	if (s) return gp__attempt_end(m, s, &events);
 	*upper = bound[0];
 	if (lower) *lower = bound[1];
 	return ODVGP_OK;
 }
+
+#endif /* ODVGP_FLOAT_ONLY */
 
 /* ---- >>adam   Adam, schedules, scales of coordinates
 
@@ -22598,6 +22603,7 @@ static int gp__scale_kernel(const gp__unit *u, uint32_t node, gp__wide factor)
 	return 1;
 }
 
+#ifndef ODVGP_FLOAT_ONLY
 /*	With patches, f has the targets' variance on average over 16 images. */
 static void gp__init_image_variance(const gp__init_work *w)
 {
@@ -22607,7 +22613,7 @@ static void gp__init_image_variance(const gp__init_work *w)
 	gp__wide sum = 0;
 	gp__arena scratch = w->rest;
 	gp__kjob job;
-	if (!GP__DESK || !u->patch_weights.id) return;
+	if (!u->patch_weights.id) return;
 	odvgp_real *Kw = gp__take(&scratch, 1, gp__patches_count(&u->patches));
 	GP__FOR(i, images) {
 		ptrdiff_t image = gp__permute(w->m->cfg.seed, GP__STREAM_PATCHES, 1, N, i);
@@ -22618,6 +22624,8 @@ static void gp__init_image_variance(const gp__init_work *w)
 	}
 	if (sum > 0) gp__scale_kernel(u, u->kernel.nnode - 1, w->target_variance / sum);
 }
+
+#endif
 
 /*	Mean and standard deviation of a column (1 if constant to rounding), in two passes over values
 	scaled to [-1, 1]: neither size nor offset costs digits. */
@@ -22806,7 +22814,9 @@ static void gp__init_unit(const gp__unit *u, const odvgp_real *X, const odvgp_re
 		if (gp__is_top(u)) gp__init_mixing(&w, Y);
 	}
 	gp__init_hyper(&w, Y);
+#ifndef ODVGP_FLOAT_ONLY
 	gp__init_image_variance(&w);
+#endif
 	gp__find_lengths(&w);
 	gp__init_points(&w);
 }
@@ -23580,7 +23590,8 @@ static void gp__model_layout(odvgp_model *m, gp__arena *a)
 		u->scales = gp__take(a, 1, u->M_gamma);
 		u->columns = GP__TAKE(a, ptrdiff_t, u->M_gamma);
 		/* bounds without q and odvgp_fit_q factor a matrix of both sets of points */
-		widest = GP__MAX(widest, GP__MAX(u->M + u->M_gamma, c->tile * u->times));
+		widest = GP__MAX(widest, GP__DESK ? GP__MAX(u->M + u->M_gamma, c->tile * u->times)
+								 : gp__uses_v(u) ? GP__MAX(u->M, u->M_gamma) : u->M);
 		gp__build_unit(u, below);
 		size_t bytes = gp__init_bytes(u);
 		init = GP__MAX(init, bytes);
