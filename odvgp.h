@@ -5032,7 +5032,7 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 	gp__base_diag_adjoint. */
 
 #define GP__MAX_RANGES  8
-#define GP__KROWS       (GP__DESK ? 256 : 8) /* rows in a block of the adjoint */
+#define GP__KROWS       (GP__DESK ? 256 : 24) /* rows in a block of the adjoint */
 #define GP__UPDATE_ROWS 8   /* rows of H in one update */
 #define GP__DOTS        16  /* dot products with one chunk at once */
 

@@ -143,6 +143,8 @@ static odvgp_status begin(void)
 	odvgpf_config cfg = odvgpf_config_defaults(N, D, 1, BETA, GAMMA);
 	cfg.layer[0].kernel = "rbf(ard)";
 	cfg.optim.batch = BATCH;
+	/* a quarter of gamma's columns in a step's KL term */
+	cfg.optim.gamma_batch = GAMMA / 4;
 	cfg.optim.lr = odvgpf_falling(0.01, 0.001, MCU_STEPS);
 	cfg.optim.natgrad_step = odvgpf_falling(0.1, 0.01, MCU_STEPS);
 	const size_t bytes = odvgpf_model_size(&cfg, NULL);
