@@ -2141,7 +2141,7 @@ typedef float gp__wide;
 #define gp__log    logf
 #define gp__log10  log10f
 #define gp__log1p  log1pf
-#define gp__pow    powf
+#define gp__pow(x, y) expf((y) * logf(x))
 #define gp__sin    sinf
 #define gp__sqrt   sqrtf
 #else
@@ -3045,6 +3045,7 @@ enum { GP__NO_INPUT, GP__DISTANCE, GP__CIRCLE, GP__INNER_PRODUCT };
 #define GP__ROWS_MAGIC 0x5256444fu /* "ODVR", of a compact block */
 /*	Whether the build has a base kernel, and covariances with an inverse. */
 #define GP__KERNEL_HAS(kind) ((unsigned)(ODVGP_KERNELS) >> (kind) & 1u)
+#define GP__MEMBERS_SOLVE    (((ODVGP_MEMBERS)&ODVGP_MEMBER_SOLVE) != 0)
 #define GP__MEMBERS_INVERSE  (((ODVGP_MEMBERS) & (ODVGP_MEMBER_DECOUPLED | ODVGP_MEMBER_OM)) != 0)
 
 /*	Kinds of the stored factor. Files hold these numbers.
@@ -3396,6 +3397,7 @@ GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp
 			if (dy) GP__WAYS(GP__STORE_##S(dy + j + q * L, d[q])) \
 		} \
 	}
+typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 #define GP__MAPS_OF(TARGET, S, V, L) \
 	GP__EXPS(TARGET, S, V) \
 	GP__MAP_EXP(TARGET, S, V) \
@@ -3410,7 +3412,12 @@ GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp
 	GP__MAPPED(TARGET, S, V, L, logcdf, gp__logcdf_##S(a, b, d)) \
 	GP__MAPPED(TARGET, S, V, L, sqrt, GP__WAYS(b[q] = GP__SQRT_##S(a[q])))
 #ifdef ODVGP_FLOAT_ONLY
-#define GP__MAP_LIST(S) {gp__vexp_##S, NULL, NULL, gp__vlog1p_##S, NULL, NULL, NULL, gp__vsqrt_##S}
+#define GP__MAP_IF(has, f) ((has) ? f : (gp__map *)NULL)
+#define GP__MAP_LIST(S) \
+	{ \
+		GP__MAP_IF(GP__KERNEL_HAS(GP__RQ), gp__vexp_##S), NULL, NULL, \
+				GP__MAP_IF(GP__KERNEL_HAS(GP__RQ), gp__vlog1p_##S), NULL, NULL, NULL, NULL \
+	}
 #else
 #define GP__MAP_LIST(S) \
 	{ \
@@ -3919,7 +3926,7 @@ typedef struct odvgp__simd {
 			odvgp_real *dk);
 	void (*axpy)(ptrdiff_t n, odvgp_real a, const odvgp_real *x, odvgp_real *y);
 	odvgp_real (*dot)(ptrdiff_t n, const odvgp_real *x, const odvgp_real *y);
-	void (*map[GP__MAPS])(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
+	gp__map *map[GP__MAPS];
 	odvgp_real (*slope)(ptrdiff_t n, odvgp_real x, const odvgp_real *z, const odvgp_real *h);
 	void (*combine)(int product, const odvgp_real *x, const odvgp_real *y, odvgp_real *out);
 	void (*derivative)(odvgp_real scale, const odvgp_real *adjoint, const odvgp_real *d2, int first,
@@ -5531,13 +5538,13 @@ static ptrdiff_t gp__patches_across(const gp__patches *p)
 }
 static ptrdiff_t gp__patches_count(const gp__patches *p)
 {
-	return p->height ? gp__patches_down(p) * gp__patches_across(p) : 0;
+	return GP__DESK && p->height ? gp__patches_down(p) * gp__patches_across(p) : 0;
 }
 
 /*	Rows that a layer makes of an input. */
 static ptrdiff_t gp__rows_of_input(const gp__patches *p)
 {
-	return p->image_output ? GP__MAX(1, gp__patches_count(p)) : 1;
+	return GP__DESK && p->image_output ? GP__MAX(1, gp__patches_count(p)) : 1;
 }
 
 static ptrdiff_t gp__patches_summed(const gp__patches *p)
@@ -5548,12 +5555,12 @@ static ptrdiff_t gp__patches_summed(const gp__patches *p)
 /*	Columns of an inducing input, where those of an input are D. */
 static ptrdiff_t gp__patch_columns(const gp__patches *p, ptrdiff_t D)
 {
-	return p->height ? (ptrdiff_t)p->rows * p->columns * p->channels + 2 * p->located : D;
+	return GP__DESK && p->height ? (ptrdiff_t)p->rows * p->columns * p->channels + 2 * p->located : D;
 }
 
 static ptrdiff_t gp__row_columns(const gp__patches *p, ptrdiff_t D)
 {
-	return p->image_output ? gp__patch_columns(p, D) : D;
+	return GP__DESK && p->image_output ? gp__patch_columns(p, D) : D;
 }
 
 /*	Patch t of the image x, or, with dx, the adjoint: adds `patch` to dx. */
@@ -8578,9 +8585,9 @@ static ptrdiff_t gp__predict_inputs(gp__prediction *t, const odvgp_real *X, ptrd
 	const gp__patches *p = &t->p->patches;
 	ptrdiff_t D = t->p->D, rows = gp__rows_of_input(p);
 	GP__FOR(i, n) {
-		odvgp_real *x = p->image_output ? t->patches : t->X + i * D;
+		odvgp_real *x = GP__DESK && p->image_output ? t->patches : t->X + i * D;
 		GP__FOR(d, D) x[d] = (X[i * D + d] - t->v.x_mean[d]) / t->v.x_scale[d];
-		if (p->image_output) gp__patches_move(p, x, NULL, t->X + i * rows * t->D);
+		if (GP__DESK && p->image_output) gp__patches_move(p, x, NULL, t->X + i * rows * t->D);
 	}
 	return n * rows;
 }
@@ -8949,7 +8956,7 @@ static void gp__predict_mix(
 		gp__prediction *t, int squares, odvgp_real *x, ptrdiff_t n, ptrdiff_t ld)
 {
 	ptrdiff_t P = t->p->P;
-	for (ptrdiff_t j = 0; j < n && t->p->mixed; j += t->ld) {
+	for (ptrdiff_t j = 0; j < n && GP__DESK && t->p->mixed; j += t->ld) {
 		ptrdiff_t cols = GP__MIN(n - j, t->ld);
 		GP__FOR(q, P) gp__copy(t->latent + q * t->ld, x + q * ld + j, cols);
 		gp__mix_rows(
@@ -11202,7 +11209,8 @@ static odvgp_status gp__predictor_has(const gp__predictor *p, const char *what, 
 	const uint32_t *base = gp__predictor_kernel(p) + gp__kernel_words(p->base_kernels) -
 						   p->base_kernels * GP__BASE_KERNEL_WORDS;
 	int has = (p->layers > 1 || gp__likelihoods[p->likelihood].y_moments) &&
-			  (gp__is_dense(p) || GP__MEMBERS_INVERSE);
+			  (gp__is_dense(p) || GP__MEMBERS_INVERSE) &&
+			  (GP__DESK || (p->layers == 1 && !p->patches.height && !p->mixed));
 	for (uint32_t l = 0; l < p->base_kernels; l++, base += GP__BASE_KERNEL_WORDS)
 		has = has && GP__KERNEL_HAS(base[0]);
 	return has ? ODVGP_OK : gp__unsupported(info, what, gp__left_out);
@@ -14898,6 +14906,7 @@ enum { GP__SCALE_PRIOR, GP__SCALE_RESIDUAL, GP__SCALE_SUM };
 
 typedef void gp__part_head(gp__unit *u);
 typedef gp__ref gp__part_tile(gp__unit *u);
+typedef void gp__part_freeze(const gp__unit *u, const gp__view *v);
 
 /*	A mean part; head and tile add its nodes (>>parts). */
 typedef struct gp__mean_part {
@@ -14925,7 +14934,7 @@ typedef struct gp__cov_part {
 	int steps, optimum, objectives;
 	gp__part_head *head;
 	gp__part_tile *tile;
-	void (*freeze)(const gp__unit *u, const gp__view *v);
+	gp__part_freeze *freeze;
 } gp__cov_part;
 
 /* ---- >>params   the parameter vector
@@ -14953,7 +14962,7 @@ static odvgp_real gp__to_positive(const gp__params *p, int s, odvgp_real theta)
 		   tail = gp__tail(t);
 	if (high < GP__W(HUGE_VAL))
 		return (odvgp_real)(t < 0 ? low + (high - low) * tail : high - (high - low) * tail);
-	if (p->kind == ODVGP_POSITIVE_TRANSFORM_EXP) return (odvgp_real)(low + gp__exp(t));
+	if (!GP__DESK || p->kind == ODVGP_POSITIVE_TRANSFORM_EXP) return (odvgp_real)(low + gp__exp(t));
 	return (odvgp_real)(low + (t > 0 ? t + gp__log1p(gp__exp(-t)) : gp__log1p(gp__exp(t))));
 }
 
@@ -14968,7 +14977,7 @@ static odvgp_real gp__from_positive(const gp__params *p, int s, odvgp_real value
 		return (odvgp_real)(gp__log(down) - gp__log(up));
 	}
 	if (low > 0) v = GP__MAX(v, eps * low);
-	if (p->kind == ODVGP_POSITIVE_TRANSFORM_EXP) return (odvgp_real)gp__log(v);
+	if (!GP__DESK || p->kind == ODVGP_POSITIVE_TRANSFORM_EXP) return (odvgp_real)gp__log(v);
 	return (odvgp_real)(v + gp__log(-gp__expm1(-v)));
 }
 
@@ -14980,7 +14989,7 @@ static odvgp_real gp__positive_derivative(
 	gp__wide t = (gp__wide)theta, low = (gp__wide)gp__low(p, s), high = (gp__wide)p->state[s].high,
 		   tail = gp__tail(t);
 	if (high < GP__W(HUGE_VAL)) return (odvgp_real)((high - low) * tail * (1 - tail));
-	if (p->kind == ODVGP_POSITIVE_TRANSFORM_EXP) return low > 0 ? (odvgp_real)gp__exp(t) : value;
+	if (!GP__DESK || p->kind == ODVGP_POSITIVE_TRANSFORM_EXP) return low > 0 ? (odvgp_real)gp__exp(t) : value;
 	return (odvgp_real)(low > 0 ? t < 0 ? tail : 1 - tail : -gp__expm1(-(gp__wide)value));
 }
 
@@ -17053,7 +17062,7 @@ static const gp__op_row gp__ops[GP__OPS] = {
 	{"nat_stats", gp__do_nothing, gp__nat_stats_reverse, GP__STORES_STATS, 0, 0,
 		gp__nat_stats_aux, NULL},
 	GP__OP_IF(GP__DESK, mix, BOTH, 0, NULL),
-	GP__PLAIN(stack, 0),
+	GP__OP_IF(GP__DESK, stack, BOTH, 0, NULL),
 };
 /* clang-format on */
 
@@ -17516,6 +17525,8 @@ static void gp__gamma_slots(gp__unit *u)
 	if (u->gamma_coords == ODVGP_GAMMA_COORDS_DIFFERENTIATED) {
 		gp__gamma_diagonal(u, GP__RESIDUAL_FLOORED);
 		u->a = gp__head(u, GP__DIVIDE, 0, u->P, u->M_gamma, u->a_slot, u->gamma_residual);
+	} else if (!GP__DESK) {
+		return;
 	} else if (c->optim.gamma_step == ODVGP_GAMMA_STEP_DIAGONAL) {
 		gp__gamma_diagonal(u, GP__RESIDUAL_CLAMPED);
 		gp__asked_for(u, u->gamma_residual, GP__GIVES_STATS);
@@ -17698,6 +17709,8 @@ static void gp__blocks_freeze(const gp__unit *u, const gp__view *v)
 	(ODVGP_MEMBERS) & (members) ? head : (gp__part_head *)NULL, \
 			(ODVGP_MEMBERS) & (members) ? tile : (gp__part_tile *)NULL
 
+#define GP__FREEZE_IF(has, f) ((has) ? f : (gp__part_freeze *)NULL)
+
 /*	In the order of odvgp_mean_part and odvgp_cov_part. >>model explains the fields:
 	{name, without_gamma, mu, gamma, Z_gamma, a, v_mu, has_a_beta, steps, scale, optimum,
 	objectives, head, tile},
@@ -17733,16 +17746,16 @@ static const gp__cov_part gp__cov_parts[] = {
 		{"inverse", ODVGP_COV_PART_INVERSE, GP__FACTOR_OF_INVERSE, "B_sqrt", NULL, NULL, NULL, -1,
 				GP__R(1e-3), 0, GP__OPTIMUM_INVERSE, 0,
 				GP__PART_IF(ODVGP_MEMBER_DECOUPLED, gp__inverse_head, gp__inverse_tile),
-				gp__inverse_freeze},
+				GP__FREEZE_IF(GP__MEMBERS_INVERSE, gp__inverse_freeze)},
 		{"diagonal", ODVGP_COV_PART_DIAGONAL, GP__DIAGONAL_OF_INVERSE, NULL, NULL, "q_diag", NULL,
 				0, 1, GP__STEPS_DIAGONAL | GP__STEPS_WATCHED, GP__OPTIMUM_DIAGONAL, GP__HAS_EXACT,
 				GP__PART_IF(ODVGP_MEMBER_OM, gp__inverse_head, gp__inverse_tile),
-				gp__inverse_freeze},
+				GP__FREEZE_IF(GP__MEMBERS_INVERSE, gp__inverse_freeze)},
 		{"blocks", ODVGP_COV_PART_DENSE, GP__FACTOR_OF_S, "q_sqrt", "v_sqrt", NULL, "Z_gamma", 0, 1,
 				GP__STEPS_BETA | GP__STEPS_GAMMA, GP__OPTIMUM_ROOTS,
 				GP__HAS_COLLAPSED | GP__HAS_PARTLY,
 				GP__PART_IF(ODVGP_MEMBER_SOLVE, gp__dense_head, gp__dense_tile),
-				gp__blocks_freeze}};
+				GP__FREEZE_IF(GP__MEMBERS_SOLVE, gp__blocks_freeze)}};
 
 static const gp__mean_part *gp__mean_part_of(const odvgp_config *c, ptrdiff_t layer)
 {
@@ -17764,7 +17777,10 @@ static int gp__steps_of(const gp__mean_part *mean, const gp__cov_part *cov, ptrd
 	return gp__has_free_points(mean, M_gamma) ? 0 : mean->steps & cov->steps;
 }
 
-static int gp__uses_v(const gp__unit *u) { return u->mean_part->v_mu || u->cov_part->v_sqrt; }
+static int gp__uses_v(const gp__unit *u)
+{
+	return GP__MEMBERS_SOLVE && (u->mean_part->v_mu || u->cov_part->v_sqrt);
+}
 
 /*	Nodes, other than parameters, that a predictor reads. */
 #define GP__PREDICTOR_NODES 10
@@ -18580,6 +18596,8 @@ static odvgp_status gp__check_small(const odvgp_config *c, odvgp_info *info)
 					 : c->optim.gamma_step != ODVGP_GAMMA_STEP_ADAM         ? "optim.gamma_step"
 					 : c->layer[0].patches.image_height                     ? "patches"
 					 : c->functions                                         ? "functions"
+					 : c->independent                                       ? "independent"
+					 : c->positive_transform != ODVGP_POSITIVE_TRANSFORM_EXP ? "positive_transform"
 					 : c->init.beta == ODVGP_INIT_BETA_GREEDY               ? "init.beta"
 					 : c->init.gamma == ODVGP_INIT_GAMMA_RESIDUAL           ? "init.gamma"
 					 : c->init.hyperparams == ODVGP_INIT_HYPER_ULAPANE      ? "init.hyperparams"
@@ -18682,7 +18700,7 @@ static void gp__tile_normals(odvgp_model *m, ptrdiff_t at, ptrdiff_t n)
 {
 	uint64_t step = m->cfg.deep.fixed_samples ? 0 : m->state.steps,
 			 seed = gp__random(m->cfg.seed, GP__STREAM_HIDDEN, step);
-	GP__FROM(k, 1, m->cfg.layers) {
+	GP__FROM(k, 1, ODVGP_MAX_LAYERS > 1 ? m->cfg.layers : 1) {
 		gp__unit *u = &m->unit[k]; /* the layer's first, whose inputs all use */
 		gp__node *eps = &m->tape.node[u->eps.id];
 		ptrdiff_t S = m->cfg.deep.samples;
@@ -22305,7 +22323,7 @@ static void gp__draw_candidates(gp__init_work *w)
 	uint64_t seed = w->m->cfg.seed;
 	ptrdiff_t T = gp__patches_count(&u->patches), all = gp__all_candidates(u);
 	w->X = w->patches ? w->patches : w->data;
-	GP__FOR(i, w->patches ? w->N : 0) {
+	GP__FOR(i, GP__DESK && w->patches ? w->N : 0) {
 		ptrdiff_t k = gp__permute(seed, GP__STREAM_PATCHES, 0, all, i),
 				  image = gp__permute(seed, GP__STREAM_PATCHES, 1, gp__unit_rows(u), k / T);
 		gp__patch_move(&u->patches, w->data + image * u->D, NULL, k % T, w->patches + i * w->D);
@@ -22339,7 +22357,7 @@ static void gp__init_points(gp__init_work *w)
 					  gamma = gp__gamma_methods[w->m->cfg.init.gamma];
 	odvgp_real *Zb = w->m->tape.node[u->Z_beta.id].v, *Zg = w->m->tape.node[u->Z_gamma.id].v;
 	ptrdiff_t Mg = u->Z_gamma.id ? u->M_gamma : 0;
-	int located = u->patches.located;
+	int located = GP__DESK && u->patches.located;
 	/* methods choose by pixels */
 	GP__FOR(i, located ? w->N : 0) gp__zero(w->patches + (i + 1) * w->D - 2, 2);
 	gp__fill_rows(w, Zb, beta ? beta(w, Zb) : 0, w->M, NULL, 0);
@@ -23365,7 +23383,7 @@ static gp__ref gp__build_stack(gp__unit *u, int variances)
 	odvgp_model *m = u->model;
 	gp__tape *t = &m->tape;
 	gp__ref stack = gp__none, in[GP__MAX_IN];
-	if (u->number == u->layer) return variances ? u->var : u->mean;
+	if (!GP__DESK || u->number == u->layer) return variances ? u->var : u->mean;
 	for (int i = u->layer; i < m->units;) {
 		int row = i - u->layer, inputs = 0;
 		if (stack.id) in[inputs++] = stack;
