@@ -9012,7 +9012,7 @@ static odvgp_status gp__predict_run(
 	int variances = c->var || c->mean_y || c->var_y || c->logp;
 	gp__prediction *t = NULL;
 	gp__arena a = gp__scratch_arena(scratch, bytes);
-	int deep = gp__layer_of(c->s)->layers > 1;
+	int deep = GP__DESK && gp__layer_of(c->s)->layers > 1;
 	if (!rows || (deep && bytes < gp__predict_size(c->s, rows, 0))) return gp__scratch_small(info);
 	if (deep) gp__between_layout(&a, c->s, rows, 0, &c->between);
 	else if (!(t = gp__predict_begin(c->s, rows, 0, a))) return gp__scratch_small(info);
@@ -14834,6 +14834,8 @@ static void gp__hold(odvgp_model *m, int held)
 
 #define GP__EACH_NODE(nd, t) for (gp__node *nd = (t)->node + 1; nd <= (t)->node + (t)->nodes; nd++)
 
+/*	Coordinates of q. */
+#define GP__COORDS(u) (GP__DESK ? (u)->param : ODVGP_PARAMETRISATION_WHITENED)
 #define GP__EACH_UNIT(u, m)     for (gp__unit *u = (m)->unit; u < (m)->unit + (m)->units; u++)
 #define GP__EACH_SLOT(s, m)     for (int s = 1; s <= (m)->par.slots; s++)
 #define GP__EACH_VALUE(i, slot) GP__FROM(i, (slot)->offset, (slot)->offset + (slot)->count)
@@ -15665,6 +15667,7 @@ static const char *gp__jitter_matrix(const gp__node *nd)
 static const char *gp__jitter_cause(const gp__node *K, ptrdiff_t pivot)
 {
 	const char *const *cause = gp__jitter_causes;
+	if (!GP__DESK) return NULL;
 	if (K->op == GP__MINUS_PRODUCT) return cause[7];
 	if (K->op != GP__KERNEL) return cause[0];
 	const gp__node *Z = K->in[1];
@@ -17036,7 +17039,7 @@ static const gp__op_row gp__ops[GP__OPS] = {
 	GP__OP(kernel, 1, NULL, gp__kernel_scratch_bytes),
 	GP__OP(kernel_diag, 1, gp__kernel_diag_aux, gp__kernel_diag_scratch_bytes),
 	GP__OP(kernel_vec, 0, gp__kernel_vec_aux, gp__kernel_vec_scratch_bytes),
-	GP__PLAIN(jittered, 0),
+	GP__OP_IF(GP__DESK || GP__MEMBERS_INVERSE, jittered, BOTH, 0, NULL),
 	GP__PLAIN(chol, 0),
 	GP__PLAIN(solve, 1),
 	GP__PLAIN(product, 0),
@@ -17049,7 +17052,7 @@ static const gp__op_row gp__ops[GP__OPS] = {
 	GP__WITH_AUX(residual),
 	GP__WITH_AUX(tri_squares),
 	GP__OP_IF(GP__MEMBERS_INVERSE, inverse_var, BOTH, 0, gp__inverse_var_aux),
-	GP__PLAIN(divide, 0),
+	GP__OP_IF(GP__DESK, divide, BOTH, 0, NULL),
 	GP__OP_AS(gather_rows, gather, BOTH, 0, 1, NULL, NULL),
 	GP__OP_AS(gather_cols, gather, BOTH, 0, 1, NULL, NULL),
 	GP__OP_AS(dot, dot, BOTH, 0, 1 << GP__DOT_SAMPLED, NULL, NULL),
@@ -17407,9 +17410,9 @@ static void gp__build_block(gp__unit *u, gp__block *b, gp__ref L, int dense)
 	if (b->slot_mu) b->white_mu = b->mu = gp__param_node(u, b->slot_mu, 1, P, M);
 	if (b->slot_sqrt) b->sqrt = gp__param_node(u, b->slot_sqrt, 1, P * M, M);
 	if (dense) b->white_sqrt = b->sqrt;
-	if (u->param == ODVGP_PARAMETRISATION_WHITENED) return;
+	if (GP__COORDS(u) == ODVGP_PARAMETRISATION_WHITENED) return;
 	int mean = b->mu.id && u->mean_part->mu == GP__MU_MEAN;
-	if (mean && u->param == ODVGP_PARAMETRISATION_PRIMAL)
+	if (mean && GP__COORDS(u) == ODVGP_PARAMETRISATION_PRIMAL)
 		b->white_mu = gp__head(u, GP__SOLVE, GP__SOLVE_RIGHT, P, M, L, b->mu);
 	else if (mean) /* L^-1 Kb a_beta = L^T a_beta */
 		b->white_mu = gp__head(u, GP__PRODUCT, GP__PRODUCT_AL, P, M, b->mu, L);
@@ -17522,11 +17525,10 @@ static void gp__gamma_slots(gp__unit *u)
 {
 	const odvgp_config *c = &u->model->cfg;
 	u->a = u->a_slot = gp__param_node(u, u->slot_a, 1, u->P, u->M_gamma);
+	if (!GP__DESK) return;
 	if (u->gamma_coords == ODVGP_GAMMA_COORDS_DIFFERENTIATED) {
 		gp__gamma_diagonal(u, GP__RESIDUAL_FLOORED);
 		u->a = gp__head(u, GP__DIVIDE, 0, u->P, u->M_gamma, u->a_slot, u->gamma_residual);
-	} else if (!GP__DESK) {
-		return;
 	} else if (c->optim.gamma_step == ODVGP_GAMMA_STEP_DIAGONAL) {
 		gp__gamma_diagonal(u, GP__RESIDUAL_CLAMPED);
 		gp__asked_for(u, u->gamma_residual, GP__GIVES_STATS);
@@ -18401,6 +18403,7 @@ static ptrdiff_t gp__inducing_columns(const odvgp_config *c, int l)
 static odvgp_status gp__check_patches(const odvgp_config *c, int l, odvgp_info *info)
 {
 	gp__patches p = gp__patches_of(c, l);
+	if (!GP__DESK) return ODVGP_OK; /* gp__check_small refuses them */
 	const ptrdiff_t at = c->layers > 1 ? l : -1, H = c->layer[l].patches.image_height,
 					W = c->layer[l].patches.image_width, h = c->layer[l].patches.height,
 					w = c->layer[l].patches.width;
@@ -18509,7 +18512,7 @@ static odvgp_status gp__check_likelihood(const odvgp_config *c, odvgp_info *info
 	if (c->lik.exposure && !(lik->flags & GP__LIK_EXPOSURE))
 		return gp__refuse(info, ODVGP_E_ARG, "lik.exposure",
 				"is only for poisson, exponential and negative_binomial");
-	if (c->objective == ODVGP_OBJECTIVE_ELBO) return ODVGP_OK;
+	if (!GP__DESK || c->objective == ODVGP_OBJECTIVE_ELBO) return ODVGP_OK;
 	if (c->lik.missing)
 		return gp__unsupported(info, "lik.missing",
 				"needs the objective ELBO: leave out rows with missing targets");
@@ -18540,7 +18543,7 @@ static odvgp_status gp__check_objective(const odvgp_config *c, odvgp_info *info)
 
 static odvgp_status gp__check_lbfgs(const odvgp_config *c, odvgp_info *info)
 {
-	if (c->optim.kind != ODVGP_OPTIMIZER_LBFGS) return ODVGP_OK;
+	if (!GP__DESK || c->optim.kind != ODVGP_OPTIMIZER_LBFGS) return ODVGP_OK;
 	if (c->optim.natgrad && c->objective == ODVGP_OBJECTIVE_ELBO)
 		return gp__unsupported(
 				info, "optim.natgrad", "must be 0 with L-BFGS, which moves all slots itself");
@@ -18566,7 +18569,7 @@ static odvgp_status gp__check_member(const odvgp_config *c, odvgp_info *info)
 								!gp__cov_parts[gp__cov_part_of(c, l)->without_gamma].tile)))
 			s = gp__unsupported(info, "member", gp__left_out);
 	if (s) return s;
-	if (c->objective != ODVGP_OBJECTIVE_ELBO) return gp__check_objective(c, info);
+	if (GP__DESK && c->objective != ODVGP_OBJECTIVE_ELBO) return gp__check_objective(c, info);
 	for (int l = 0; l < c->layers; l++) {
 		const gp__mean_part *part = gp__mean_part_of(c, l);
 		const gp__cov_part *cov = gp__cov_part_of(c, l);
@@ -18577,7 +18580,7 @@ static odvgp_status gp__check_member(const odvgp_config *c, odvgp_info *info)
 			return gp__unsupported(
 					info, "reproduce.parametrisation", "A_BETA does not exist for this mean part");
 	}
-	if (c->optim.gamma_step == ODVGP_GAMMA_STEP_ADAM) return ODVGP_OK;
+	if (!GP__DESK || c->optim.gamma_step == ODVGP_GAMMA_STEP_ADAM) return ODVGP_OK;
 	/* eqs. 15a and 16 of [ODVGP] */
 	if (!c->optim.natgrad || gp__mean_part_of(c, 0)->gamma != GP__RESIDUAL_GAMMA)
 		return gp__unsupported(info, "optim.gamma_step",
@@ -18591,17 +18594,21 @@ static odvgp_status gp__check_member(const odvgp_config *c, odvgp_info *info)
 /*	What ODVGP_FLOAT_ONLY leaves out. */
 static odvgp_status gp__check_small(const odvgp_config *c, odvgp_info *info)
 {
-	const char *no = c->optim.kind != ODVGP_OPTIMIZER_ADAM                  ? "optim.kind"
-					 : c->objective != ODVGP_OBJECTIVE_ELBO                 ? "objective"
-					 : c->optim.gamma_step != ODVGP_GAMMA_STEP_ADAM         ? "optim.gamma_step"
-					 : c->layer[0].patches.image_height                     ? "patches"
-					 : c->functions                                         ? "functions"
-					 : c->independent                                       ? "independent"
-					 : c->positive_transform != ODVGP_POSITIVE_TRANSFORM_EXP ? "positive_transform"
-					 : c->init.beta == ODVGP_INIT_BETA_GREEDY               ? "init.beta"
-					 : c->init.gamma == ODVGP_INIT_GAMMA_RESIDUAL           ? "init.gamma"
-					 : c->init.hyperparams == ODVGP_INIT_HYPER_ULAPANE      ? "init.hyperparams"
-																			: NULL;
+	const char *no = NULL;
+	if (c->optim.kind != ODVGP_OPTIMIZER_ADAM) no = "optim.kind";
+	if (c->optim.gamma_step != ODVGP_GAMMA_STEP_ADAM) no = "optim.gamma_step";
+	if (c->objective != ODVGP_OBJECTIVE_ELBO) no = "objective";
+	if (c->layer[0].patches.image_height) no = "patches";
+	if (c->functions) no = "functions";
+	if (c->independent) no = "independent";
+	if (c->positive_transform != ODVGP_POSITIVE_TRANSFORM_EXP) no = "positive_transform";
+	if (c->init.beta == ODVGP_INIT_BETA_GREEDY) no = "init.beta";
+	if (c->init.gamma == ODVGP_INIT_GAMMA_RESIDUAL) no = "init.gamma";
+	if (c->init.hyperparams == ODVGP_INIT_HYPER_ULAPANE) no = "init.hyperparams";
+	if (gp__parametrisation_of(c, 0) != ODVGP_PARAMETRISATION_WHITENED ||
+			c->reproduce.gamma_coords == ODVGP_GAMMA_COORDS_DIFFERENTIATED ||
+			c->reproduce.update != ODVGP_UPDATE_JOINT)
+		no = "reproduce";
 	return no ? gp__unsupported(info, no, gp__left_out) : ODVGP_OK;
 }
 
@@ -19063,7 +19070,7 @@ static void gp__go_back(odvgp_model *m)
 static int gp__any_watched(const odvgp_model *m)
 {
 	int any = 0;
-	GP__EACH_UNIT(u, m) any |= u->steps & GP__STEPS_WATCHED;
+	GP__EACH_UNIT(u, m) any |= GP__MEMBERS_INVERSE && u->steps & GP__STEPS_WATCHED;
 	return any != 0;
 }
 
@@ -19568,7 +19575,7 @@ static void gp__nat_from_q(gp__unit *u, int b)
 	ptrdiff_t M = block->M;
 	const odvgp_real *root = gp__value(u, block->white_sqrt);
 	int known =
-			(m->state.nat_valid >> block->number & 1) && u->param == ODVGP_PARAMETRISATION_WHITENED;
+			(m->state.nat_valid >> block->number & 1) && GP__COORDS(u) == ODVGP_PARAMETRISATION_WHITENED;
 	if (known && !gp__nat_shift(u, b)) return;
 	odvgp_real *R = gp__lend(&m->nat_R, GP__NAT_FROM_Q);
 	GP__FOR(p, u->P) {
@@ -19623,16 +19630,16 @@ static void gp__nat_stage(gp__unit *u, const gp__block *block, ptrdiff_t p, odvg
 	odvgp_real *slot_mu = gp__nat_staged(u, block->mu) + p * M,
 			   *slot_sqrt = gp__nat_staged(u, block->sqrt) + p * M * M;
 	const odvgp_real *L = gp__value(u, block->L), *R = gp__lent(&m->nat_R, GP__NAT_OUTPUT);
-	if (u->param == ODVGP_PARAMETRISATION_WHITENED) gp__copy_lower(slot_sqrt, R, M, M);
+	if (GP__COORDS(u) == ODVGP_PARAMETRISATION_WHITENED) gp__copy_lower(slot_sqrt, R, M, M);
 	else {
 		gp__mm g = gp__mm_make(0, 0, M, M, M, 1, L, M, R, M, 0, slot_sqrt, M);
 		g.a_part = g.b_part = g.c_part = GP__LOWER;
 		gp__mm_run(&m->tape.blas, &g);
 		GP__FOR(i, M) gp__zero(slot_sqrt + i * M + i + 1, M - i - 1);
 	}
-	if (u->param == ODVGP_PARAMETRISATION_A_BETA)
+	if (GP__COORDS(u) == ODVGP_PARAMETRISATION_A_BETA)
 		odvgp_trsm(&m->tape.blas, 0, 1, M, 1, L, M, mu, 1);
-	if (u->param == ODVGP_PARAMETRISATION_PRIMAL)
+	if (GP__COORDS(u) == ODVGP_PARAMETRISATION_PRIMAL)
 		odvgp_gemm(&m->tape.blas, 0, 1, 1, M, M, 1, mu, M, L, M, 0, slot_mu, M);
 	else gp__copy(slot_mu, mu, M);
 }
@@ -19682,7 +19689,7 @@ static void gp__nat_take(gp__unit *u, int b)
 	gp__copy(block->j, stats->v, all);
 	gp__touch(m, block->slot_mu);
 	gp__touch(m, block->slot_sqrt);
-	if (u->param == ODVGP_PARAMETRISATION_WHITENED)
+	if (GP__COORDS(u) == ODVGP_PARAMETRISATION_WHITENED)
 		m->state.nat_valid |= (uint64_t)1 << block->number;
 }
 
@@ -19715,8 +19722,8 @@ static void gp__nat_hybrid_back(gp__unit *u, ptrdiff_t p, odvgp_real *g)
 	/* L^-T h. WHITENED: h = d. PRIMAL (slot = L q_mu): h = L^T d.
 	   A_BETA (q_mu = L^T slot): h = L^-1 d. */
 	gp__copy(h, gp__node_of(u, u->block[GP__ON_BETA].mu)->d + p * u->M, u->M);
-	if (u->param == ODVGP_PARAMETRISATION_A_BETA) gp__solve_L(u, 0, h);
-	if (u->param != ODVGP_PARAMETRISATION_PRIMAL) gp__solve_L(u, 1, h);
+	if (GP__COORDS(u) == ODVGP_PARAMETRISATION_A_BETA) gp__solve_L(u, 0, h);
+	if (GP__COORDS(u) != ODVGP_PARAMETRISATION_PRIMAL) gp__solve_L(u, 1, h);
 	gp__nat_kernel_times(u, u->Z_gamma, u->Z_beta, h, m->nat_t);
 	GP__FOR(i, u->M_gamma) g[i] -= m->nat_t[i];
 	gp__end_loan(&m->nat_R, GP__NAT_GAMMA);
@@ -19729,8 +19736,8 @@ static void gp__nat_hybrid_shift(gp__unit *u, const odvgp_real *da, odvgp_real *
 	odvgp_real *c = gp__lend(&m->nat_R, GP__NAT_GAMMA);
 	/* PRIMAL: Kbg da; WHITENED: L^-1 Kbg da; A_BETA: Kb^-1 Kbg da */
 	gp__nat_kernel_times(u, u->Z_beta, u->Z_gamma, da, c);
-	if (u->param != ODVGP_PARAMETRISATION_PRIMAL) gp__solve_L(u, 0, c);
-	if (u->param == ODVGP_PARAMETRISATION_A_BETA) gp__solve_L(u, 1, c);
+	if (GP__COORDS(u) != ODVGP_PARAMETRISATION_PRIMAL) gp__solve_L(u, 0, c);
+	if (GP__COORDS(u) == ODVGP_PARAMETRISATION_A_BETA) gp__solve_L(u, 1, c);
 	GP__FOR(i, u->M) slot[i] += c[i];
 	gp__end_loan(&m->nat_R, GP__NAT_GAMMA);
 }
@@ -21505,8 +21512,8 @@ enum { GP__WATCHED_LOOKS = 4, GP__CURVED_LOOKS = 20 };
 	couples functions that move together. */
 static int gp__is_curved(const odvgp_model *m)
 {
-	return !(m->y.lik->flags & GP__LIK_LOG_CONCAVE) || m->cfg.lik.link_jitter > 0 ||
-		   m->cfg.layers > 1 || (m->slot_mixing && m->cfg.layer[0].P > 1);
+	return GP__DESK && (!(m->y.lik->flags & GP__LIK_LOG_CONCAVE) || m->cfg.lik.link_jitter > 0 ||
+		   m->cfg.layers > 1 || (m->slot_mixing && m->cfg.layer[0].P > 1));
 }
 
 /*	A natural step that is checked: O(M)'s if it sees all rows, a curved model's always. While the
@@ -21625,7 +21632,7 @@ static odvgp_status gp__step_rows(
 	odvgp_real expected, kl, lr, tau;
 	int looks = 0;
 	int natgrad = gp__uses_natgrad(m),
-		split = natgrad && m->cfg.reproduce.update != ODVGP_UPDATE_JOINT,
+		split = GP__DESK && natgrad && m->cfg.reproduce.update != ODVGP_UPDATE_JOINT,
 		nat_first = m->cfg.reproduce.update == ODVGP_UPDATE_NATGRAD_FIRST;
 	gp__wants_list want = {
 			!split || !nat_first, natgrad && (!split || nat_first), 0, GP__GIVES_BOUND};
@@ -22906,7 +22913,7 @@ static odvgp_status gp__run_L(odvgp_model *m, odvgp_info *info)
 /*	The prior in the papers' coordinates, or a thousandth of it. */
 static void gp__prior_factor(const gp__unit *u, const gp__block *block)
 {
-	if (!block->white_sqrt.id || u->param == ODVGP_PARAMETRISATION_WHITENED) return;
+	if (!block->white_sqrt.id || GP__COORDS(u) == ODVGP_PARAMETRISATION_WHITENED) return;
 	ptrdiff_t size = block->M * block->M;
 	odvgp_real *root = gp__theta_of(u->model, block->slot_sqrt);
 	const odvgp_real *L = gp__value(u, block->L);
@@ -22918,7 +22925,7 @@ static odvgp_status gp__reset_q(odvgp_model *m, odvgp_info *info)
 {
 	int prior = 0;
 	for (int i = 0; i < m->units && m->cfg.reproduce.q_init == ODVGP_Q_INIT_PRIOR; i++)
-		prior |= m->unit[i].param != ODVGP_PARAMETRISATION_WHITENED;
+		prior |= GP__COORDS(&m->unit[i]) != ODVGP_PARAMETRISATION_WHITENED;
 	odvgp_events events = m->tape.events;
 	gp__keep_jitters(m);
 	odvgp_status s = gp__attempt_end(m, prior ? gp__run_L(m, info) : ODVGP_OK, &events);
@@ -23143,12 +23150,12 @@ static void gp__block_slots(gp__unit *u, int on, const char *mu, const char *roo
 	gp__block *b = &u->block[on];
 	int kind = gp__natural_kind(u, steps), power = u->cov_part->sqrt_power,
 		coefficients =
-				u->mean_part->mu == GP__MU_COEFFICIENTS || u->param == ODVGP_PARAMETRISATION_A_BETA;
+				u->mean_part->mu == GP__MU_COEFFICIENTS || GP__COORDS(u) == ODVGP_PARAMETRISATION_A_BETA;
 	b->slot_mu = gp__matrix_slot(par, mu, kind, u->P, b->M,
-			coefficients ? -1 : u->param == ODVGP_PARAMETRISATION_PRIMAL, 0);
+			coefficients ? -1 : GP__COORDS(u) == ODVGP_PARAMETRISATION_PRIMAL, 0);
 	if (root) b->slot_sqrt = gp__slot_add(par, root, kind | GP__TRIANGLES, 3, u->P, b->M, b->M);
 	gp__slot_units(
-			par, b->slot_sqrt, power ? power : u->param != ODVGP_PARAMETRISATION_WHITENED, 0);
+			par, b->slot_sqrt, power ? power : GP__COORDS(u) != ODVGP_PARAMETRISATION_WHITENED, 0);
 }
 
 static void gp__positive_slots(gp__unit *u)
@@ -23184,7 +23191,7 @@ static void gp__free_slots(gp__unit *u)
 		times_D = part->gamma == GP__RESIDUAL_GAMMA &&
 				  u->gamma_coords == ODVGP_GAMMA_COORDS_DIFFERENTIATED;
 	u->slot_a = gp__matrix_slot(par, Mg ? part->a : NULL, kind, u->P, Mg, times_D ? 1 : -1, 0);
-	const char *mu = u->param == ODVGP_PARAMETRISATION_A_BETA ? "a_beta" : "q_mu";
+	const char *mu = GP__COORDS(u) == ODVGP_PARAMETRISATION_A_BETA ? "a_beta" : "q_mu";
 	gp__block_slots(u, GP__ON_BETA, own ? NULL : mu, u->cov_part->q_sqrt, GP__STEPS_OF_MU);
 	gp__block_slots(u, GP__ON_GAMMA, part->v_mu, u->cov_part->v_sqrt, GP__STEPS_GAMMA);
 }
@@ -23561,7 +23568,7 @@ GP__NOINLINE void gp__tables_layout(odvgp_model *m, gp__arena *a, int nodes)
 	m->good = gp__take(a, par->count, 1);
 	m->m1 = gp__take(a, par->adam, 1);
 	m->m2 = gp__take(a, par->adam, 1);
-	int split = c->optim.natgrad && c->reproduce.update == ODVGP_UPDATE_ADAM_FIRST;
+	int split = GP__DESK && c->optim.natgrad && c->reproduce.update == ODVGP_UPDATE_ADAM_FIRST;
 	m->begun = gp__take(a, split ? par->adam : 0, 3);
 	m->jitter_begun = GP__TAKE(a, gp__jitter, split ? m->units * GP__JITTERS : 0);
 	if (GP__DESK) gp__lbfgs_layout(&m->lbfgs, a, lbfgs ? par->count : 0, lbfgs ? c->optim.lbfgs_memory : 0);
@@ -23697,7 +23704,7 @@ static void gp__settle_config(odvgp_config *c)
 	c->optim.batch = GP__MIN(c->optim.batch, c->N);
 	if (c->deep.samples == 0) c->deep.samples = 1;
 	if (c->deep.predict_samples == 0) c->deep.predict_samples = 32;
-	if (c->objective != ODVGP_OBJECTIVE_ELBO) c->optim.natgrad = 0;
+	if (GP__DESK && c->objective != ODVGP_OBJECTIVE_ELBO) c->optim.natgrad = 0;
 	/* EXACT factors only K + noise */
 	if (c->objective == ODVGP_OBJECTIVE_EXACT) c->jitter.absolute = c->jitter.relative = 0;
 	if (c->objective >= ODVGP_OBJECTIVE_TIGHT) { /* these see all rows at once */
