@@ -2570,8 +2570,13 @@ static inline float32x4_t gp__root_of_four(float32x4_t a)
 #else
 #define GP__ROW_NEON(X)
 #endif
+#ifdef ODVGP_FLOAT_ONLY
+#define GP__ROW_C(X) X(, c, C, 4, 2, 64, 1024)
+#else
+#define GP__ROW_C(X) X(, c, C, 4, 4, 64, 1024)
+#endif
 #define GP__EACH_ISA(X) \
-	GP__ROW_AVX512(X) GP__ROW_AVX2(X) GP__ROW_SSE2(X) GP__ROW_NEON(X) X(, c, C, 4, 4, 64, 1024)
+	GP__ROW_AVX512(X) GP__ROW_AVX2(X) GP__ROW_SSE2(X) GP__ROW_NEON(X) GP__ROW_C(X)
 
 /* ---- >>threads   tasks; the POSIX pool
 
@@ -2929,13 +2934,21 @@ static uint64_t gp__random(uint64_t seed, uint64_t stream, uint64_t counter)
 	return gp__mix(gp__mix(key ^ (counter * UINT64_C(0xd1342543de82ef95))) + key);
 }
 
+/*	A random number's place in [0, n). */
+static ptrdiff_t gp__below(uint64_t random, ptrdiff_t n)
+{
+	return GP__DESK ? (ptrdiff_t)(random % (uint64_t)n)
+					: (ptrdiff_t)((uint32_t)(random >> 32) % (uint32_t)n);
+}
+
 /*	In (0, 1), never 0 or 1. */
 static gp__wide gp__uniform(uint64_t seed, uint64_t stream, uint64_t counter)
 {
-	/* the digits that fit, but one, so that the sum is exact */
-	enum { GP__DIGITS = sizeof(gp__wide) == sizeof(double) ? 52 : 23 };
-	return (GP__W(gp__random(seed, stream, counter) >> (64 - GP__DIGITS)) + GP__W(0.5)) /
-		   GP__W((uint64_t)1 << GP__DIGITS);
+#ifdef ODVGP_FLOAT_ONLY
+	return ((float)(uint32_t)(gp__random(seed, stream, counter) >> 41) + 0.5f) / 8388608;
+#else
+	return ((double)(gp__random(seed, stream, counter) >> 12) + 0.5) * (1.0 / 4503599627370496.0);
+#endif
 }
 
 /*	Box and Muller; discards the pair's second normal, so that counters stay independent. */
@@ -2963,7 +2976,7 @@ static ptrdiff_t gp__shuffle(uint64_t key, ptrdiff_t n, ptrdiff_t i)
 	unsigned char order[GP__SHUFFLED] = {0};
 	/* inside-out */
 	GP__FOR(k, n) {
-		ptrdiff_t j = (ptrdiff_t)(gp__random(key, 0, (uint64_t)k) % (uint64_t)(k + 1));
+		ptrdiff_t j = gp__below(gp__random(key, 0, (uint64_t)k), k + 1);
 		order[k] = order[j];
 		order[j] = (unsigned char)k;
 	}
@@ -3019,7 +3032,7 @@ GP__TRAINING ptrdiff_t gp__permute(
 				 log(1 - erfc(z) / 2) above */
 
 #ifdef ODVGP_FLOAT_ONLY
-#define GP__CHUNK 8 /* controllers have no vectors to fill, and few points */
+#define GP__CHUNK 20 /* without vectors to fill, and for few points; a multiple of 4 */
 #else
 #define GP__CHUNK 64
 #endif
@@ -6388,7 +6401,7 @@ GP__TRAINING void gp__images_diag(
 	other, [columns, ld]. The last chunk is read up to POINTS_BEYOND numbers beyond its end, which
 	must be finite. */
 #define GP__POINTS_UNIT   16 /* ld is a multiple: 64 bytes or more */
-#define GP__POINTS_BEYOND (GP__CHUNK - GP__POINTS_UNIT)
+#define GP__POINTS_BEYOND 48 /* the largest GP__CHUNK less that; blocks hold them */
 
 static ptrdiff_t gp__points_ld(ptrdiff_t m)
 {
@@ -20890,7 +20903,7 @@ ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *m, const odvgp_real *X, co
 typedef struct {
 	gp__wide lr, beta1, beta2, eps;
 	int eps_inside;
-	uint64_t t; /* steps, including this one */
+	ptrdiff_t t; /* steps, including this one */
 } gp__adam;
 
 /*	D of number i of a slot: `times`, times (or over, if `divide`) at[i / repeat % n]. */
@@ -20961,10 +20974,10 @@ static odvgp_real gp__schedule_at(const odvgp_schedule *s, uint64_t step)
 	if (s->decay_steps && step >= (uint64_t)s->decay_from) {
 		uint64_t gone = step - (uint64_t)s->decay_from;
 		if (gone >= (uint64_t)s->decay_steps) return s->final;
-		return gp__between(linear, s->end, s->final, (gp__wide)gone / (gp__wide)s->decay_steps);
+		return gp__between(linear, s->end, s->final, (gp__wide)(ptrdiff_t)gone / (gp__wide)s->decay_steps);
 	}
 	if (s->kind == ODVGP_SCHEDULE_CONSTANT || step >= (uint64_t)s->steps) return s->end;
-	return gp__between(linear, s->start, s->end, (gp__wide)step / (gp__wide)s->steps);
+	return gp__between(linear, s->start, s->end, (gp__wide)(ptrdiff_t)step / (gp__wide)s->steps);
 }
 
 ODVGP_API odvgp_status odvgp_set_step_sizes(odvgp_model *m, const odvgp_schedule *lr,
@@ -21048,7 +21061,8 @@ static void gp__adam_step(odvgp_model *m, odvgp_real lr)
 {
 	const odvgp_config *c = &m->cfg;
 	gp__adam adam = {(gp__wide)lr, (gp__wide)c->optim.adam_beta1, (gp__wide)c->optim.adam_beta2,
-			(gp__wide)c->optim.adam_eps, c->reproduce.adam_eps_inside, ++m->state.adam_steps};
+			(gp__wide)c->optim.adam_eps, c->reproduce.adam_eps_inside,
+			(ptrdiff_t)++m->state.adam_steps};
 	gp__adam_units(m);
 	GP__EACH_SLOT(s, m) {
 		const odvgp_slot *slot = &m->par.slot[s];
@@ -21709,10 +21723,10 @@ ODVGP_API odvgp_status odvgp_step(odvgp_model *m, const odvgp_real *X, const odv
 	if (s) return s;
 	gp__rows rows = gp__rows_plain(X, Y, m->cfg.optim.batch);
 	/* an epoch drops the rows left over */
-	uint64_t per_epoch = (uint64_t)(m->cfg.N / m->cfg.optim.batch);
+	size_t per_epoch = (size_t)(m->cfg.N / m->cfg.optim.batch);
 	rows.permuted = m->cfg.optim.batch < m->cfg.N;
-	rows.epoch = m->state.steps / per_epoch;
-	rows.first = rows.permuted ? (ptrdiff_t)(m->state.steps % per_epoch) * m->cfg.optim.batch : 0;
+	rows.epoch = (size_t)m->state.steps / per_epoch;
+	rows.first = rows.permuted ? (ptrdiff_t)((size_t)m->state.steps % per_epoch) * m->cfg.optim.batch : 0;
 	return gp__step_by(m, &rows, report, info);
 }
 
@@ -22405,7 +22419,7 @@ static gp__wide gp__median_distance(const gp__init_work *w, const gp__base_kerne
 		odvgp_real r2 = 0;
 		for (uint64_t k = 0; k < 2; k++) {
 			uint64_t random = gp__random(w->m->cfg.seed, GP__STREAM_INIT, 2 * i + k);
-			x[k] = w->X + (ptrdiff_t)(random % (uint64_t)w->N) * w->D;
+			x[k] = w->X + gp__below(random, w->N) * w->D;
 		}
 		GP__FOR(d, (ptrdiff_t)base->ndims) {
 			ptrdiff_t c = gp__column(base, d);
