@@ -21040,7 +21040,7 @@ static gp__scale gp__adam_scale(const odvgp_model *m, int slot)
 /*	Before the kernels move: stores sqrt(k(x,x)), and renews gamma's scales every 100 steps. */
 static void gp__adam_units(odvgp_model *m)
 {
-	int scaled = 0, renew = m->state.scales_age % 100 == 0;
+	int scaled = 0, renew = (size_t)m->state.scales_age % 100 == 0;
 	GP__EACH_UNIT(u, m) {
 		u->prior_sd = GP__SQRT(gp__prior_variance(u));
 		if (u->gamma_coords != ODVGP_GAMMA_COORDS_SCALED || !u->a_slot.id) continue;
@@ -21494,7 +21494,7 @@ static void gp__jitter_recover(gp__tape *t, gp__jitter *jitter)
 /*	After 100 clean steps halved step sizes double and a raised jitter falls tenfold. */
 static void gp__recover(odvgp_model *m)
 {
-	if (++m->state.clean_steps % 100 == 0)
+	if ((size_t)++m->state.clean_steps % 100 == 0)
 		m->state.step_scale = GP__MIN(1, 2 * m->state.step_scale);
 	GP__EACH_UNIT(u, m)
 		GP__FOR(k, GP__JITTERS) gp__jitter_recover(&m->tape, &u->jitter[k]);

@@ -1,6 +1,8 @@
 /*  train.c - the firmware of `make mcu` that trains where it predicts: the shoulder's torque of a
     two-link arm, from 400 measured rows. Prints lines that train.sh reads:
-        block BYTES                 odvgp_model_size
+        block BYTES                 what odvgp_model_size returns
+        size INSTRUCTIONS STACK     odvgp_model_size, which a program with a block of fixed size
+                                    need not call
         start INSTRUCTIONS STACK    odvgp_model_init and odvgp_init_data
         step MEAN MOST STACK        instructions of a step, bytes of stack
         freeze INSTRUCTIONS STACK   odvgp_freeze
@@ -130,7 +132,7 @@ static uint32_t ticks(void) { return machine_ticks(); }
 static uint32_t instructions(uint32_t n) { return machine_instructions(n); }
 #endif
 
-typedef enum { START, STEP, FREEZE } call;
+typedef enum { SIZE, START, STEP, FREEZE } call;
 
 static struct {
 	odvgpf_model *model;
@@ -138,26 +140,39 @@ static struct {
 	size_t block_bytes, frozen_bytes;
 } state;
 
-static odvgp_status begin(void)
+static odvgpf_config cfg;
+
+static void configure(void)
 {
-	odvgpf_config cfg = odvgpf_config_defaults(N, D, 1, BETA, GAMMA);
+	cfg = odvgpf_config_defaults(N, D, 1, BETA, GAMMA);
 	cfg.layer[0].kernel = "rbf(ard)";
 	cfg.optim.batch = BATCH;
 	/* a quarter of gamma's columns in a step's KL term */
 	cfg.optim.gamma_batch = GAMMA / 4;
-	cfg.optim.lr = odvgpf_falling(0.01, 0.001, MCU_STEPS);
-	cfg.optim.natgrad_step = odvgpf_falling(0.1, 0.01, MCU_STEPS);
+	cfg.optim.lr = odvgpf_falling(0.01f, 0.001f, MCU_STEPS);
+	cfg.optim.natgrad_step = odvgpf_falling(0.1f, 0.01f, MCU_STEPS);
+}
+
+static odvgp_status size(void)
+{
 	const size_t bytes = odvgpf_model_size(&cfg, NULL);
 	if (!bytes || bytes > state.block_bytes) return ODVGP_E_MEMORY;
 	state.block_bytes = bytes;
-	odvgp_status status = odvgpf_model_init(&state.model, &cfg, state.block, bytes, NULL);
+	return ODVGP_OK;
+}
+
+static odvgp_status start(void)
+{
+	odvgp_status status =
+			odvgpf_model_init(&state.model, &cfg, state.block, state.block_bytes, NULL);
 	return status ? status : odvgpf_init_data(state.model, &X[0][0], y, NULL, NULL);
 }
 
 __attribute__((noinline)) static odvgp_status run(call what)
 {
 	switch (what) {
-	case START: return begin();
+	case SIZE: return size();
+	case START: return start();
 	case STEP: return odvgpf_step(state.model, &X[0][0], y, NULL, NULL);
 	case FREEZE: {
 		const odvgpf_scales scales = {NULL, NULL, &y_mean, &y_scale};
@@ -197,7 +212,7 @@ int main(void)
 {
 	static float mean[TEST], none[TEST];
 	void *memory;
-	cost c = {0, 0, 0, ODVGP_OK};
+	cost first = {0, 0, 0, ODVGP_OK}, c = first;
 	size_t bytes = room(&memory);
 	arm_rows(N, X, y, 0.5f);
 	arm_rows(TEST, test_X, test_y, 0);
@@ -205,11 +220,16 @@ int main(void)
 
 	state.block = memory;
 	state.block_bytes = bytes;
+	configure();
+	measure(SIZE, &first);
+	if (first.status) return failed("size", first.status);
 	measure(START, &c);
 	if (c.status) return failed("start", c.status);
-	const uint32_t block = (uint32_t)state.block_bytes, start[] = {c.most, c.stack};
+	const uint32_t block = (uint32_t)state.block_bytes, sized[] = {first.most, first.stack},
+				   started[] = {c.most, c.stack};
 	put_line("block", &block, 1);
-	put_line("start", start, 2);
+	put_line("size", sized, 2);
+	put_line("start", started, 2);
 
 	cost steps = {0, 0, 0, ODVGP_OK};
 	for (int i = 0; i < MCU_STEPS; i++) {

@@ -32,26 +32,35 @@ compile() { # source, object, options...
 compile odvgp.h library.o -x c -DODVGP_IMPLEMENTATION
 compile $here/train.c train.o
 compile $here/start.c start.o -std=gnu99 -DMCU_TIMER_CMSDK -DMCU_MHZ=25 -DMCU_SHIFT=10
-${cross}gcc $cpu -nostartfiles -Wl,--gc-sections -Wl,-Map="$dir/train.map" \
-    -Wl,--defsym=ROM=0,--defsym=ROM_BYTES=0x400000,--defsym=RAM=0x20000000,--defsym=RAM_BYTES=0x400000,--defsym=STACK_BYTES=0x4000 \
-    -T $here/firmware.ld "$dir/library.o" "$dir/train.o" "$dir/start.o" -lm -o "$dir/train.elf" || exit 1
+link() { # program, objects and options...
+    program=$1
+    shift
+    ${cross}gcc $cpu -nostartfiles -Wl,--gc-sections -Wl,-Map="$dir/$program.map" -Wl,--defsym=ROM=0,--defsym=ROM_BYTES=0x400000 \
+        -Wl,--defsym=RAM=0x20000000,--defsym=RAM_BYTES=0x400000,--defsym=STACK_BYTES=0x4000 \
+        -T $here/firmware.ld "$dir/library.o" "$@" -lm -o "$dir/$program" && return
+    fail "$program does not link"
+    exit 1
+}
+link train.elf "$dir/train.o" "$dir/start.o"
+calls=$(${cross}nm -u "$dir/train.o" | sed -n 's/^ *U \(odvgpf_.*\)/-Wl,-u,\1/p' | tr '\n' ' ')
+link calls.elf -Wl,-e,odvgpf_step $calls
 
-# Text, constants and data of all objects but the firmware's own.
+# Text, constants and data of these calls only, with what they need of the C library.
 flash=$(awk '
     /^Linker script and memory map/ { on = 1 }
     !on { next }
     NF == 1 && /^ \./ { name = $1; next }
     NF >= 4 && /^ \./ { name = $1; $1 = ""; $0 = $0 }
     $1 ~ /^0x/ && $2 ~ /^0x/ && NF >= 3 {
-        if (name ~ /^\.(text|rodata|data)/ && $1 !~ /^0x0+$/ && $3 !~ /(train|start)\.o$/) sum += number($2)
+        if (name ~ /^\.(text|rodata|data)/ && $1 !~ /^0x0+$/) sum += number($2)
         name = ""
     }
     function number(hex,   i, v) {
         for (i = 3; i <= length(hex); i++) v = 16 * v + index("0123456789abcdef", substr(hex, i, 1)) - 1
         return v
     }
-    END { print sum }' "$dir/train.map")
-doubles=$(${cross}nm "$dir/train.elf" | awk '$NF ~ /^__aeabi_(d|.*2d)/ { n++ } END { print n + 0 }')
+    END { print sum }' "$dir/calls.elf.map")
+doubles=$(${cross}nm "$dir/library.o" | awk '$NF ~ /^__aeabi_(d|.*2d)/ { n++ } END { print n + 0 }')
 
 # ---- running ----
 timeout 900 qemu-system-arm -M mps2-an386 -display none -icount shift=10 -semihosting-config enable=on,target=native \
@@ -65,10 +74,9 @@ timeout 900 qemu-system-arm -M mps2-an386 -display none -icount shift=10 -semiho
     echo "compiler $(${cross}gcc --version | head -n 1 | tr ' ' '_')"
     awk -v table=$table -v flash="$flash" -v doubles="$doubles" '
         { a[$1] = $2; b[$1] = $3; c[$1] = $4 }
-        function stack(x, y) { return x > y ? x : y }
         END {
             v["flash"] = flash; v["double_helpers"] = doubles; v["block"] = a["block"]
-            v["stack_start"] = b["start"]; v["stack_step"] = c["step"]; v["stack_freeze"] = b["freeze"]
+            v["stack_size"] = b["size"]; v["stack_start"] = b["start"]; v["stack_step"] = c["step"]; v["stack_freeze"] = b["freeze"]
             v["start"] = a["start"]; v["step"] = a["step"]; v["longest_step"] = b["step"]; v["freeze"] = a["freeze"]
             v["rmse"] = a["rmse"]; v["rms"] = a["rms"]
             while ((getline line <table) > 0)
