@@ -494,6 +494,9 @@ $(eval $(call with_internals,$(B)/cover,--coverage))
 COMPACT := $(BASE_KERNELS:%/test_base_kernels=%/test_compact)
 $(COMPACT): LIBS += tests/compact_only.c tests/compact_few.c
 $(COMPACT): tests/compact_only.c tests/compact_few.c tests/compact_only.h odvgp.h
+FLOAT_ONLY := $(BASE_KERNELS:%/test_base_kernels=%/test_float_only)
+$(FLOAT_ONLY): LIBS += tests/float_only.c
+$(FLOAT_ONLY): tests/float_only.c tests/float_only.h odvgp.h
 $(OWN:%=$(B)/cover/%): $(B)/cover/%: tests/%.c
 	$(call compile,--coverage)
 

@@ -22367,9 +22367,10 @@ static void gp__draw_locations(const gp__unit *u, odvgp_real *Z, ptrdiff_t n, pt
 	apart to Z and returns their number; random rows supply the rest, for NULL all. To add one: an
 	enumerator in >>api, a word in >>settings, its function here, its memory in gp__init_scratch. */
 typedef ptrdiff_t (*gp__points_method)(gp__init_work *w, odvgp_real *Z);
-#define GP__METHOD(f) (GP__DESK ? f : (gp__points_method)NULL)
-static const gp__points_method gp__beta_methods[] = {gp__kmeans, NULL, GP__METHOD(gp__greedy), gp__seeds},
-							   gp__gamma_methods[] = {NULL, GP__METHOD(gp__worst_explained)};
+#define GP__GREEDY (GP__DESK ? gp__greedy : (gp__points_method)NULL)
+#define GP__WORST  (GP__DESK ? gp__worst_explained : (gp__points_method)NULL)
+static const gp__points_method gp__beta_methods[] = {gp__kmeans, NULL, GP__GREEDY, gp__seeds},
+							   gp__gamma_methods[] = {NULL, GP__WORST};
 
 static void gp__init_points(gp__init_work *w)
 {
