@@ -175,6 +175,16 @@ CONTENTS   (search for a tag with its arrows)
 	ODVGP_NO_TRAINING		-		only serve models from blocks and files: leave out everything
 									after >>online. Includes ODVGP_NO_MALLOC; add ODVGP_NO_STDIO on
 									bare metal
+	ODVGP_FLOAT_ONLY		-		with ODVGP_FLOAT: train on a controller without double arithmetic.
+									Has one layer of points, the Gaussian likelihood, the objective
+									ELBO, Adam and natural steps of q(u), the starts KMEANS,
+									FARTHEST and RANDOM; other configs return E_UNSUPPORTED. Leaves
+									out odvgp_fit_q, odvgp_upper_bound, warm starts, moments and
+									paths, odvgp_online, odvgp_compact, odvgp_export, model files to
+									save, odvgp_kernel_text and calls of watches. odvgp_info gets
+									status, what and row, odvgp_events counts. Includes
+									ODVGP_NO_MALLOC, _NO_STDIO and _NO_SIMD; the masks below save
+									code, a small optim.gamma_batch saves time
 	ODVGP_PREDICT_ONLY		-		only serve compact blocks (odvgp_compact), row by row:
 									odvgp_server_from_block, odvgp_predict, odvgp_predict_y of the
 									Gaussian, odvgp_predict_gradient without Hessian and cov, their
@@ -1453,11 +1463,13 @@ ODVGP_API odvgp_status odvgp_init_q(odvgp_model *model, odvgp_info *info);
 			the Gaussian, not mixed, also missing targets and a q that odvgp_fit_q refuses)
 	Cost	O(iterations rows M^2), with the Gaussian also that of odvgp_fit_q, with few rows of
 			classes that of 100 steps */
+#ifndef ODVGP_FLOAT_ONLY
 ODVGP_API size_t odvgp_warm_start_scratch(
 		const odvgp_model *model, const odvgp_warm *settings, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_warm_start(odvgp_model *model, const odvgp_real *X,
 		const odvgp_real *Y, const odvgp_warm *settings, const odvgp_watch *watch, void *scratch,
 		size_t scratch_bytes, odvgp_info *info);
+#endif
 
 /*	Mean and standard deviation (divided by n, not n - 1) [D] of the columns of X [n,D], for
 	odvgp_scales. The scale of a column that is constant to rounding is 1; the mean of equal numbers
@@ -1547,6 +1559,7 @@ ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *model, const odvgp_real *
 			q_mu frozen and a_gamma not, mixed or independent functions, several layers, another
 			likelihood, missing targets)
 	Cost	O(N R^2 + R^3), with R features of mean and covariance together */
+#ifndef ODVGP_FLOAT_ONLY
 ODVGP_API size_t odvgp_fit_q_scratch(const odvgp_model *model, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
 		const odvgp_watch *watch, void *scratch, size_t scratch_bytes, odvgp_info *info);
@@ -1561,6 +1574,7 @@ ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *model, const odvgp_real *X, cons
 ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *model, const odvgp_real *X,
 		const odvgp_real *Y, odvgp_real *upper, odvgp_real *lower, void *scratch,
 		size_t scratch_bytes, odvgp_info *info);
+#endif
 
 /* --- slots --- */
 
@@ -1616,7 +1630,9 @@ ODVGP_API odvgp_events odvgp_model_events(const odvgp_model *model);
 /*	Write the kernel expression with its current values, or several layers' with "; " between them,
 	to text [text_bytes], with a final zero. With ard it shows the geometric mean over columns.
 	Returns the length needed, without the zero. */
+#ifndef ODVGP_FLOAT_ONLY
 ODVGP_API size_t odvgp_kernel_text(const odvgp_model *model, char *text, size_t text_bytes);
+#endif
 
 /*	The column of X to which number k of the first layer's slot "kernel.<term>.lengthscale" (linear:
 	"kernel.<term>.variance") belongs; -1 if there is no such number, or without ard, where one
@@ -1757,6 +1773,7 @@ ODVGP_API odvgp_status odvgp_predict_y_gradient(const odvgp_server *server, cons
 typedef struct odvgp_moments {
 	odvgp_real *mean, *cov, *input_cov;
 } odvgp_moments;
+#ifndef ODVGP_FLOAT_ONLY
 ODVGP_API size_t odvgp_predict_moments_scratch(const odvgp_server *server, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_predict_moments(const odvgp_server *server, const odvgp_real *m,
 		const odvgp_real *S, const odvgp_moments *moments, void *scratch, size_t scratch_bytes,
@@ -1786,6 +1803,7 @@ ODVGP_API odvgp_status odvgp_path_start(const odvgp_server *server, odvgp_path *
 		uint64_t seed, ptrdiff_t features, void *block, size_t block_bytes, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_path_at(odvgp_path *path, const odvgp_real *x, odvgp_real *f,
 		odvgp_real *df, odvgp_info *info);
+#endif
 
 /*	log p(y|data) of each row of targets Y [n,T]: logp [n], summed over outputs, for y in its own
 	units. Y has the columns of training, none missing; weights do not count. An output's log p is
@@ -1810,7 +1828,7 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *server, const odvgp_real
 		odvgp_info *info);
 #endif
 
-#ifndef ODVGP_NO_TRAINING
+#if !defined(ODVGP_NO_TRAINING) && !defined(ODVGP_FLOAT_ONLY)
 /*	Rewrite a server's predictor for builds with ODVGP_PREDICT_ONLY: a block of the numbers that
 	predictions read and about 100 bytes, for the machine's byte order and this precision.
 		server	of one layer of points, of odvgp_freeze's block or a file; all members and kernels
@@ -1860,6 +1878,7 @@ typedef struct odvgp_online {
 	Returns	E_UNSUPPORTED: several layers, mixed functions, variances INVERSE and DIAGONAL | E_NAN: q
 			is singular; block's old contents are lost
 	Cost	O(P M^3) once */
+#ifndef ODVGP_FLOAT_ONLY
 ODVGP_API size_t odvgp_online_size(const odvgp_server *server, ptrdiff_t most, odvgp_info *info);
 ODVGP_API size_t odvgp_online_scratch(const odvgp_server *server, ptrdiff_t most, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_online_start(odvgp_online *online, const odvgp_server *server,
@@ -1896,8 +1915,9 @@ ODVGP_API odvgp_status odvgp_online_drop(odvgp_online *online, ptrdiff_t k, doub
 	opened by odvgp_server_from_block, until the next update. */
 ODVGP_API size_t odvgp_online_seal(odvgp_online *online, odvgp_info *info);
 #endif
+#endif
 
-#ifndef ODVGP_NO_TRAINING
+#if !defined(ODVGP_NO_TRAINING) && !defined(ODVGP_FLOAT_ONLY)
 /*	A frozen model as one C header, for C99 and C++17, of constant tables and functions that need
 	nothing but math.h:
 		NAME_predict(x, mean, var)							as odvgp_predict for one row; var or NULL
@@ -2130,36 +2150,34 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 	float with ODVGP_FLOAT_ONLY. GP__DESK is 0 where training leaves out what that option names. */
 #ifdef ODVGP_FLOAT_ONLY
 typedef float gp__wide;
-#define GP__MOST   FLT_MAX
-#define GP__DESK   0
-#define gp__cos    cosf
-#define gp__exp    expf
-#define gp__expm1  expm1f
-#define gp__fabs   fabsf
-#define gp__floor  floorf
-#define gp__frexp  frexpf
-#define gp__log    logf
-#define gp__log10  log10f
-#define gp__log1p  log1pf
-#define gp__pow(x, y) expf((y) * logf(x))
-#define gp__sin    sinf
-#define gp__sqrt   sqrtf
+#define GP__MOST      FLT_MAX
+#define GP__DESK      0
+#define gp__cos       cosf
+#define gp__exp       expf
+#define gp__expm1     expm1f
+#define gp__fabs      fabsf
+#define gp__floor     floorf
+#define gp__frexp     frexpf
+#define gp__log       logf
+#define gp__log1p     log1pf
+#define gp__pow(x, y) expf((y)*logf(x))
+#define gp__sin       sinf
+#define gp__sqrt      sqrtf
 #else
 typedef double gp__wide;
-#define GP__MOST   DBL_MAX
-#define GP__DESK   1
-#define gp__cos    cos
-#define gp__exp    exp
-#define gp__expm1  expm1
-#define gp__fabs   fabs
-#define gp__floor  floor
-#define gp__frexp  frexp
-#define gp__log    log
-#define gp__log10  log10
-#define gp__log1p  log1p
-#define gp__pow    pow
-#define gp__sin    sin
-#define gp__sqrt   sqrt
+#define GP__MOST  DBL_MAX
+#define GP__DESK  1
+#define gp__cos   cos
+#define gp__exp   exp
+#define gp__expm1 expm1
+#define gp__fabs  fabs
+#define gp__floor floor
+#define gp__frexp frexp
+#define gp__log   log
+#define gp__log1p log1p
+#define gp__pow   pow
+#define gp__sin   sin
+#define gp__sqrt  sqrt
 #endif
 #define GP__W(x) ((gp__wide)(x))
 
@@ -2955,7 +2973,7 @@ static gp__wide gp__uniform(uint64_t seed, uint64_t stream, uint64_t counter)
 static gp__wide gp__normal(uint64_t seed, uint64_t stream, uint64_t counter)
 {
 	gp__wide u = gp__uniform(seed, stream, 2 * counter),
-		   v = gp__uniform(seed, stream, 2 * counter + 1);
+			 v = gp__uniform(seed, stream, 2 * counter + 1);
 	return gp__sqrt(-2 * gp__log(u)) * gp__cos(GP__W(gp__two_pi) * v);
 }
 
@@ -4520,7 +4538,8 @@ static int gp__tasks_across(const gp__mm *g, int tasks)
 /*	First row of task t, such that areas of the triangle are equal. */
 static ptrdiff_t gp__triangle_row(const gp__mm_job *job, int t)
 {
-	gp__wide from = (gp__wide)job->from, to = (gp__wide)job->to, part = GP__W(t) / GP__W(job->tasks);
+	gp__wide from = (gp__wide)job->from, to = (gp__wide)job->to,
+			 part = GP__W(t) / GP__W(job->tasks);
 	int MR = job->blas->isa->MR;
 	if (t == 0 || t == job->tasks) return t ? job->to : job->from;
 	return (ptrdiff_t)gp__sqrt(from * from + (to * to - from * from) * part) / MR * MR;
@@ -4584,12 +4603,14 @@ static void gp__mm_run(const odvgp_blas *blas, const gp__mm *g)
 		gp__unpacked(isa, g);
 		return;
 	}
-	gp__mm_job job = {blas, g, work < GP__W(GP__TASK_WORK) ? 1 : gp__tasks(&blas->threads), 1, 0, 0};
+	gp__mm_job job = {
+			blas, g, work < GP__W(GP__TASK_WORK) ? 1 : gp__tasks(&blas->threads), 1, 0, 0};
 	job.across = gp__tasks_across(g, job.tasks);
 	/* a watched product in slices of rows: they cost packing */
 	ptrdiff_t rows = g->m;
 	if (blas->watcher && work > GP__W(GP__WATCH_SLICE))
-		rows = gp__round_up((ptrdiff_t)(GP__W(GP__WATCH_SLICE) / work * (gp__wide)g->m) + 1, 24 * isa->MR);
+		rows = gp__round_up(
+				(ptrdiff_t)(GP__W(GP__WATCH_SLICE) / work * (gp__wide)g->m) + 1, 24 * isa->MR);
 	work *= (gp__wide)rows / (gp__wide)g->m;
 	for (; job.from < g->m && !gp__ask(blas, work); job.from = job.to) {
 		job.to = GP__MIN(g->m, job.from + rows);
@@ -5143,7 +5164,7 @@ static int gp__one_variance(const gp__base_kernel *base) { return base->nls || !
 typedef struct {
 	const char *start, *at, *error; /* the first error, or NULL */
 	gp__kernel *k;
-	gp__wide *value; /* [.][3] lengthscale, variance, shape parameter */
+	gp__wide *value;    /* [.][3] lengthscale, variance, shape parameter */
 	int depth, unknown; /* unknown: the error is a kernel's name */
 } gp__parser;
 
@@ -5234,7 +5255,8 @@ static gp__wide gp__parse_positive(gp__parser *p, gp__base_kernel *base, uint32_
 {
 	gp__skip_spaces(p);
 	gp__wide v = *p->at == '-' ? -1 : gp__parse_number(p);
-	if (!(v > 0) || v > GP__W(1e30)) gp__parse_fail(p, "a kernel's numbers must be above 0 and finite");
+	if (!(v > 0) || v > GP__W(1e30))
+		gp__parse_fail(p, "a kernel's numbers must be above 0 and finite");
 	if (v < (gp__wide)GP__TINY)
 		gp__parse_fail(p, "a kernel's number is too small for the precision");
 	if (base->given & given) gp__parse_fail(p, "a value is given twice");
@@ -5568,7 +5590,8 @@ static ptrdiff_t gp__patches_summed(const gp__patches *p)
 /*	Columns of an inducing input, where those of an input are D. */
 static ptrdiff_t gp__patch_columns(const gp__patches *p, ptrdiff_t D)
 {
-	return GP__DESK && p->height ? (ptrdiff_t)p->rows * p->columns * p->channels + 2 * p->located : D;
+	return GP__DESK && p->height ? (ptrdiff_t)p->rows * p->columns * p->channels + 2 * p->located
+								 : D;
 }
 
 static ptrdiff_t gp__row_columns(const gp__patches *p, ptrdiff_t D)
@@ -6051,7 +6074,8 @@ static void gp__kernel_begin(gp__kjob *job, gp__arena scratch, int adjoint)
 /*	Multiplications for `rows` rows, for the watch; exp counts as about 20 multiplications. */
 GP__TRAINING gp__wide gp__kernel_work(const gp__kjob *job, ptrdiff_t rows)
 {
-	return (gp__wide)rows * (gp__wide)job->m * ((gp__wide)job->k->D + 20 * (gp__wide)job->k->base_kernels);
+	return (gp__wide)rows * (gp__wide)job->m *
+		   ((gp__wide)job->k->D + 20 * (gp__wide)job->k->base_kernels);
 }
 
 /*	job->K or job->out and, if job->kept, what the adjoint needs. */
@@ -6604,7 +6628,7 @@ typedef struct {
 	odvgp_real *logp, *df;         /* results */
 	odvgp_real *a, *b;             /* work of logp */
 	odvgp_real *sum, *dm, *dv, *z; /* work of the rule */
-	gp__wide *dpar;                  /* NULL: no derivatives in parameters */
+	gp__wide *dpar;                /* NULL: no derivatives in parameters */
 } gp__lik_chunk;
 enum {
 	GP__LIK_ARRAYS = 14,
@@ -6618,7 +6642,7 @@ enum {
 typedef struct {
 	const char *name; /* of the slot */
 	ptrdiff_t count;  /* of values; 0: ORDINAL's classes - 2; -1: the Gaussian's noises */
-	gp__wide start;     /* of each value, in the likelihood's units */
+	gp__wide start;   /* of each value, in the likelihood's units */
 	int positive;     /* 1: trained through config.positive_transform */
 	int power;        /* SCALABLE: odvgp_init_data sets start * (targets' sd)^power */
 	int fixed;        /* 1: not trainable unless odvgp_set_trainable says so */
@@ -7083,7 +7107,7 @@ static gp__wide gp__gaussian_expect_target(const gp__lik_job *job, ptrdiff_t t)
 	const odvgp_real *y = job->Y + t * job->ld, *mean = job->mean + t * job->ld,
 					 *var = job->var + t * job->ld;
 	gp__wide squares = 0, s = (gp__wide)job->par[gp__noise_of(job, t)], inverse = 1 / s, n = 0,
-		   logs = 0;
+			 logs = 0;
 	GP__FOR(i, job->n) {
 		gp__wide d = (gp__wide)(y[i] - mean[i]), w = (gp__wide)gp__weight(job, i), part = w;
 		if (d != d && y[i] != y[i]) d = w = part = 0; /* missing */
@@ -7097,7 +7121,8 @@ static gp__wide gp__gaussian_expect_target(const gp__lik_job *job, ptrdiff_t t)
 		job->dmean[t * job->ld + i] = (odvgp_real)(d * inverse * part);
 		job->dvar[t * job->ld + i] = (odvgp_real)(-GP__W(0.5) * inverse * part);
 	}
-	if (job->dpar) job->dpar[gp__noise_of(job, t)] += GP__W(0.5) * inverse * (squares * inverse - n);
+	if (job->dpar)
+		job->dpar[gp__noise_of(job, t)] += GP__W(0.5) * inverse * (squares * inverse - n);
 	return GP__W(-0.5) * (n * (GP__W(gp__log_2pi) + gp__log(s)) + logs + squares * inverse);
 }
 
@@ -7111,8 +7136,8 @@ static gp__wide gp__gaussian_expect(const gp__lik_job *job)
 static gp__wide gp__gaussian_density(const gp__lik_job *job, ptrdiff_t at)
 {
 	gp__wide e = job->noise ? (gp__wide)job->noise[at % job->ld] : 1,
-		   v = (gp__wide)job->var[at] + e * (gp__wide)job->par[gp__noise_of(job, at / job->ld)],
-		   d = (gp__wide)(job->Y[at] - job->mean[at]);
+			 v = (gp__wide)job->var[at] + e * (gp__wide)job->par[gp__noise_of(job, at / job->ld)],
+			 d = (gp__wide)(job->Y[at] - job->mean[at]);
 	return GP__W(-0.5) * (GP__W(gp__log_2pi) + gp__log(v) + d * d / v);
 }
 
@@ -9432,8 +9457,8 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *s, const odvgp_real *X, 
 	if (!draws || !f) return gp__is_null(info, draws ? "f" : "draws");
 	if (draws->count == 0) return ODVGP_OK;
 	if (draws->count < 0)
-		return gp__fail(info, ODVGP_E_ARG, "draws", -1, (gp__wide)draws->count,
-				"must not be negative");
+		return gp__fail(
+				info, ODVGP_E_ARG, "draws", -1, (gp__wide)draws->count, "must not be negative");
 	size_t need = odvgp_sample_scratch(s, n, info);
 	if (!need) return ODVGP_E_SIZE;
 	if (scratch_bytes < need) return gp__scratch_small(info);
@@ -11032,7 +11057,8 @@ static void gp__file_u64(gp__file *f, uint64_t *v) { *v = gp__file_bits(f, *v, 8
 /*	n reals of 4 or 8 bytes each. */
 static void gp__file_reals(gp__file *f, odvgp_real *x, ptrdiff_t n, int bytes)
 {
-	if (f->bad || bytes > (int)sizeof(gp__wide) || (size_t)n > (f->size - f->used) / (size_t)bytes) {
+	if (f->bad || bytes > (int)sizeof(gp__wide) ||
+			(size_t)n > (f->size - f->used) / (size_t)bytes) {
 		f->bad = 1;
 		return;
 	}
@@ -14755,9 +14781,9 @@ typedef struct {
 	ptrdiff_t n, memory;  /* numbers in x; most pairs */
 	uint64_t pairs, next; /* kept; index of the next */
 	odvgp_real *S, *Y;    /* [memory,n] differences of x and of gradients, a ring */
-	gp__wide *sy;           /* [memory] s.y > 0 of the pairs */
+	gp__wide *sy;         /* [memory] s.y > 0 of the pairs */
 	odvgp_real *x, *g;    /* [n] the iteration's start, then end; its gradient */
-	gp__wide loss;          /* the value at x */
+	gp__wide loss;        /* the value at x */
 	/* [n] direction; a point on the line; its gradient */
 	odvgp_real *d, *trial, *g_trial;
 	gp__wide *alpha; /* [memory] work */
@@ -14848,7 +14874,7 @@ static void gp__hold(odvgp_model *m, int held)
 #define GP__EACH_NODE(nd, t) for (gp__node *nd = (t)->node + 1; nd <= (t)->node + (t)->nodes; nd++)
 
 /*	Coordinates of q. */
-#define GP__COORDS(u) (GP__DESK ? (u)->param : ODVGP_PARAMETRISATION_WHITENED)
+#define GP__COORDS(u)           (GP__DESK ? (u)->param : ODVGP_PARAMETRISATION_WHITENED)
 #define GP__EACH_UNIT(u, m)     for (gp__unit *u = (m)->unit; u < (m)->unit + (m)->units; u++)
 #define GP__EACH_SLOT(s, m)     for (int s = 1; s <= (m)->par.slots; s++)
 #define GP__EACH_VALUE(i, slot) GP__FROM(i, (slot)->offset, (slot)->offset + (slot)->count)
@@ -14974,7 +15000,7 @@ static odvgp_real gp__low(const gp__params *p, int s)
 static odvgp_real gp__to_positive(const gp__params *p, int s, odvgp_real theta)
 {
 	gp__wide t = (gp__wide)theta, low = (gp__wide)gp__low(p, s), high = (gp__wide)p->state[s].high,
-		   tail = gp__tail(t);
+			 tail = gp__tail(t);
 	if (high < GP__W(HUGE_VAL))
 		return (odvgp_real)(t < 0 ? low + (high - low) * tail : high - (high - low) * tail);
 	if (!GP__DESK || p->kind == ODVGP_POSITIVE_TRANSFORM_EXP) return (odvgp_real)(low + gp__exp(t));
@@ -14984,11 +15010,11 @@ static odvgp_real gp__to_positive(const gp__params *p, int s, odvgp_real theta)
 /*	A value rounded onto a bound gets the theta where that rounding begins. */
 static odvgp_real gp__from_positive(const gp__params *p, int s, odvgp_real value)
 {
-	gp__wide low = (gp__wide)gp__low(p, s), high = (gp__wide)p->state[s].high, v = (gp__wide)value - low,
-		   eps = (gp__wide)GP__EPS;
+	gp__wide low = (gp__wide)gp__low(p, s), high = (gp__wide)p->state[s].high,
+			 v = (gp__wide)value - low, eps = (gp__wide)GP__EPS;
 	if (high < GP__W(HUGE_VAL)) {
 		gp__wide size = eps * (high - low), down = GP__MAX(v, size),
-			   up = GP__MAX(high - (gp__wide)value, size);
+				 up = GP__MAX(high - (gp__wide)value, size);
 		return (odvgp_real)(gp__log(down) - gp__log(up));
 	}
 	if (low > 0) v = GP__MAX(v, eps * low);
@@ -15002,9 +15028,10 @@ static odvgp_real gp__positive_derivative(
 		const gp__params *p, int s, odvgp_real theta, odvgp_real value)
 {
 	gp__wide t = (gp__wide)theta, low = (gp__wide)gp__low(p, s), high = (gp__wide)p->state[s].high,
-		   tail = gp__tail(t);
+			 tail = gp__tail(t);
 	if (high < GP__W(HUGE_VAL)) return (odvgp_real)((high - low) * tail * (1 - tail));
-	if (!GP__DESK || p->kind == ODVGP_POSITIVE_TRANSFORM_EXP) return low > 0 ? (odvgp_real)gp__exp(t) : value;
+	if (!GP__DESK || p->kind == ODVGP_POSITIVE_TRANSFORM_EXP)
+		return low > 0 ? (odvgp_real)gp__exp(t) : value;
 	return (odvgp_real)(low > 0 ? t < 0 ? tail : 1 - tail : -gp__expm1(-(gp__wide)value));
 }
 
@@ -15137,7 +15164,8 @@ static gp__wide gp__log_prior(const gp__params *p, int s, gp__wide v, gp__wide *
 {
 	*derivative = 0;
 	if (!(v > 0)) return -GP__W(HUGE_VAL);
-	gp__wide a = (gp__wide)p->state[s].prior_a, b = (gp__wide)p->state[s].prior_b, z = (gp__log(v) - a) / b;
+	gp__wide a = (gp__wide)p->state[s].prior_a, b = (gp__wide)p->state[s].prior_b,
+			 z = (gp__log(v) - a) / b;
 	if (p->state[s].prior == ODVGP_PRIOR_LOGNORMAL) {
 		*derivative = -(1 + z / b) / v;
 		return -gp__log(v) - gp__log(b) - GP__W(0.5 * gp__log_2pi) - GP__W(0.5) * z * z;
@@ -15761,8 +15789,8 @@ static odvgp_status gp__jitter_raise(const gp__node *nd, odvgp_real mean, const 
 	t->events.cause = gp__jitter_cause(nd->in[0], bad->row);
 	/* past the limit, the kernel is 0, or the stored jitter would underflow */
 	if (!(total <= t->jitter_limit * mean) || !(total > now) || !(total >= GP__TINY))
-		return gp__fail(
-				t->info, ODVGP_E_NOT_PD, t->events.matrix, bad->row, GP__W(bad->value), t->events.cause);
+		return gp__fail(t->info, ODVGP_E_NOT_PD, t->events.matrix, bad->row, GP__W(bad->value),
+				t->events.cause);
 	t->events.jitter_raised++;
 	jitter->raised = total - jitter->base;
 	jitter->clean = 0;
@@ -16630,8 +16658,8 @@ static odvgp_status gp__collapse_inverse(const gp__collapse *c, ptrdiff_t from, 
 	}
 	odvgp_status s = odvgp_potrf(c->nd->blas, n, work, n, &bad);
 	if (s)
-		return gp__fail(c->nd->tape->info, ODVGP_E_NAN, "I + A A^T / noise", bad.row, GP__W(bad.value),
-				"a sum over the rows is not finite");
+		return gp__fail(c->nd->tape->info, ODVGP_E_NAN, "I + A A^T / noise", bad.row,
+				GP__W(bad.value), "a sum over the rows is not finite");
 	*logs = 0;
 	GP__FOR(i, n) *logs += gp__log((gp__wide)work[i * n + i]);
 	odvgp_trtri(c->nd->blas, n, work, n);
@@ -16647,7 +16675,8 @@ static gp__wide gp__collapse_solve(const gp__collapse *c)
 	odvgp_gemm(c->nd->blas, 0, 0, c->m.P, c->mean, c->mean, 1, c->m.h, c->m.F, c->J, c->mean, 0,
 			c->w, c->m.F);
 	GP__FOR(p, c->m.P)
-		GP__FOR(i, c->mean) sum += (gp__wide)c->w[p * c->m.F + i] * (gp__wide)c->m.h[p * c->m.F + i];
+		GP__FOR(i, c->mean)
+			sum += (gp__wide)c->w[p * c->m.F + i] * (gp__wide)c->m.h[p * c->m.F + i];
 	return sum;
 }
 
@@ -16685,10 +16714,11 @@ static void gp__collapsed_forward(gp__node *nd)
 		if (t->failed) return;
 	}
 	gp__wide squares = (gp__wide)*c.m.rr - gp__collapse_solve(&c) / s,
-		   variances = (gp__wide)*c.m.kk - P * trace;
+			 variances = (gp__wide)*c.m.kk - P * trace;
 	if (GP__MIN(squares, variances) < -2 * s * GP__W(GP__COLLAPSE_ERROR) * P * t->sums->weight) {
 		t->failed = gp__fail(t->info, ODVGP_E_NAN, "bound", -1, GP__MIN(squares, variances),
-				"rounding errors are larger than the noise: train in gp__wide, or raise noise_floor");
+				"rounding errors are larger than the noise: train in gp__wide, or raise "
+				"noise_floor");
 		return;
 	}
 	bound -= (squares + (gp__wide)*c.m.kk - P * trace) / (2 * s);
@@ -16712,11 +16742,12 @@ static gp__wide gp__collapsed_reverse_mean(gp__node *nd, const gp__collapse *c, 
 		}
 	odvgp_gemm(nd->blas, 1, 0, c->mean, c->mean, c->m.P, -g / (2 * s * s * s), c->w, F, c->w, F, 0,
 			d->S, F);
-	ds = ((gp__wide)*c->m.rr + (gp__wide)*c->m.kk) / 2 - hw / (gp__wide)s + (hw - ww) / (2 * (gp__wide)s);
+	ds = ((gp__wide)*c->m.rr + (gp__wide)*c->m.kk) / 2 - hw / (gp__wide)s +
+		 (hw - ww) / (2 * (gp__wide)s);
 	ds /= (gp__wide)(s * s);
 	if (!V) return ds;
-	gp__wide tight = gp__collapse_tight(c, V), P = (gp__wide)c->m.P, ss = (gp__wide)s * (gp__wide)s, JV = 0,
-		   JJV = 0;
+	gp__wide tight = gp__collapse_tight(c, V), P = (gp__wide)c->m.P, ss = (gp__wide)s * (gp__wide)s,
+			 JV = 0, JJV = 0;
 	odvgp_gemm(nd->blas, 0, 0, F, F, F, 1, c->J, F, V->v, V->ld, 0, c->work, F); /* J^-1 V */
 	GP__FOR(i, F)
 		GP__FOR(j, F) JJV += (gp__wide)c->J[i * F + j] * (gp__wide)c->work[j * F + i];
@@ -16727,8 +16758,8 @@ static gp__wide gp__collapsed_reverse_mean(gp__node *nd, const gp__collapse *c, 
 		GP__EACH_ENTRY(i, j, V) GP__D(V, i, j) += g * (odvgp_real)(P / (2 * ss)) * c->J[i * F + j];
 	/* d of -tr(J^-1 S S) is -s (I - J^-2) */
 	GP__FOR(i, F) d->S[i * F + i] -= g * (odvgp_real)(P / (2 * (gp__wide)s));
-	odvgp_gemm(nd->blas, 0, 0, F, F, F, g * (odvgp_real)(P / (2 * (gp__wide)s)), c->J, F, c->J, F, 1,
-			d->S, F);
+	odvgp_gemm(nd->blas, 0, 0, F, F, F, g * (odvgp_real)(P / (2 * (gp__wide)s)), c->J, F, c->J, F,
+			1, d->S, F);
 	/* d tr(J^-1 V)/ds = (tr J^-1 V - tr J^-2 V) / s. other: d/ds of
 	   s tr S - s^2 tr(I - J^-1) = tr S - 2 s tr(I - J^-1) + s tr(J^-1 - J^-2) */
 	gp__wide other = 0;
@@ -16791,7 +16822,8 @@ static void gp__evidence_forward(gp__node *nd)
 				"the noise is too small for repeated or nearly repeated rows");
 		return;
 	}
-	GP__FOR(i, n) sum -= (gp__wide)P * (gp__log((gp__wide)work[i * n + i]) + GP__W(0.5 * gp__log_2pi));
+	GP__FOR(i, n)
+		sum -= (gp__wide)P * (gp__log((gp__wide)work[i * n + i]) + GP__W(0.5 * gp__log_2pi));
 	odvgp_trtri(nd->blas, n, work, n);
 	odvgp_lauum(nd->blas, n, work, n, inverse, n);
 	gp__mirror(inverse, n);
@@ -16800,7 +16832,8 @@ static void gp__evidence_forward(gp__node *nd)
 		GP__FOR(i, n) sum -= GP__W(0.5) * (gp__wide)w[p * n + i] * (gp__wide)GP__V(r, p, i);
 	if (root) {
 		gp__wide logs = -GP__W(0.5) * t->sums->logs;
-		logs += GP__W(0.5) * ((gp__wide)n - t->sums->weight) * (GP__W(gp__log_2pi) + gp__log((gp__wide)s));
+		logs += GP__W(0.5) * ((gp__wide)n - t->sums->weight) *
+				(GP__W(gp__log_2pi) + gp__log((gp__wide)s));
 		GP__FOR(i, n) logs += gp__log((gp__wide)root->v[i]);
 		sum += (gp__wide)P * logs;
 	}
@@ -16925,7 +16958,8 @@ static size_t gp__kernel_vec_aux(const gp__shapes *s, int *kept)
 static size_t gp__tri_squares_aux(const gp__shapes *s, int *kept)
 {
 	ptrdiff_t M = s->in[1].rows;
-	gp__wide all = (gp__wide)s->rows * (gp__wide)M * (gp__wide)s->cols * (gp__wide)sizeof(odvgp_real);
+	gp__wide all =
+			(gp__wide)s->rows * (gp__wide)M * (gp__wide)s->cols * (gp__wide)sizeof(odvgp_real);
 	*kept = all <= (gp__wide)s->keep;
 	return gp__real_bytes(*kept ? s->rows * M : M, s->cols);
 }
@@ -18056,8 +18090,8 @@ static gp__wide gp__field_value(const gp__field *field, const odvgp_config *c)
 {
 	const void *at = (const unsigned char *)c + field->offset;
 	if (field->type == GP__FIELD_CHOICE) return GP__W(gp__choice_get(at, field->bytes));
-	if (field->type == GP__FIELD_REAL) return (gp__wide)*(const odvgp_real *)at;
-	return (gp__wide)*(const ptrdiff_t *)at;
+	if (field->type == GP__FIELD_REAL) return (gp__wide) * (const odvgp_real *)at;
+	return (gp__wide) * (const ptrdiff_t *)at;
 }
 
 static int gp__field_in_layer(const gp__field *field)
@@ -18183,7 +18217,8 @@ static int gp__parse_choice(gp__parser *p, const char *words)
 		if (*words) words++;
 	}
 	if (found < 0)
-		return gp__parse_last_number(p, &v) && v >= 0 && v < count && v == gp__floor(v) ? (int)v : -1;
+		return gp__parse_last_number(p, &v) && v >= 0 && v < count && v == gp__floor(v) ? (int)v
+																						: -1;
 	p->at += n;
 	return gp__at_end(p) ? found : -1;
 }
@@ -18450,9 +18485,9 @@ static odvgp_status gp__check_products(const odvgp_config *c, odvgp_info *info)
 	gp__wide all = (gp__wide)c->functions * (gp__wide)c->layer[c->layers - 1].P;
 	for (int l = 0; l < c->layers; l++) {
 		gp__wide M = (gp__wide)c->layer[l].M, P = (gp__wide)c->layer[l].P,
-			   Mg = (gp__wide)c->layer[l].M_gamma,
-			   D = (gp__wide)GP__MAX(c->layer[l].D, gp__inducing_columns(c, l)) *
-				   (c->independent ? P : 1);
+				 Mg = (gp__wide)c->layer[l].M_gamma,
+				 D = (gp__wide)GP__MAX(c->layer[l].D, gp__inducing_columns(c, l)) *
+					 (c->independent ? P : 1);
 		gp__wide factor_v = gp__cov_part_of(c, l)->v_sqrt ? P * Mg * Mg : 0;
 		all += P * M * M + factor_v + (P + D) * (M + Mg) + P * D;
 	}
@@ -18924,7 +18959,8 @@ static odvgp_status gp__visit_shard(
 	if (shard > 0) gp__sums_clear(t, back);
 	for (ptrdiff_t k = from; k < to && !t->sums->status; k++) {
 		/* for the likelihood and its exponentials */
-		gp__ask(&t->blas, 1000 * (gp__wide)tile * (gp__wide)m->F * (gp__wide)m->unit[m->units - 1].times);
+		gp__ask(&t->blas,
+				1000 * (gp__wide)tile * (gp__wide)m->F * (gp__wide)m->unit[m->units - 1].times);
 		t->sums->status = gp__stop_status(m, told);
 		if (!t->sums->status) t->sums->status = gp__visit_tile(m, rows, k * tile, back, told);
 	}
@@ -18982,7 +19018,8 @@ static odvgp_status gp__evaluate(odvgp_model *m, const gp__rows *rows, gp__wants
 {
 	gp__tape *t = &m->tape;
 	odvgp_real scale = gp__row_scale(m, rows->n), divergence = 0;
-	int grads = want.grad || (want.stats && gp__any_gamma_steps(m)), whole = GP__DESK && m->objective.id;
+	int grads = want.grad || (want.stats && gp__any_gamma_steps(m)),
+		whole = GP__DESK && m->objective.id;
 	t->data_error = 0;
 	if (whole && rows->n != m->cfg.N)
 		return gp__fail(info, ODVGP_E_ARG, "n", -1, (gp__wide)rows->n,
@@ -19131,7 +19168,8 @@ static odvgp_status gp__evaluate_safely(odvgp_model *m, const gp__rows *rows, gp
 	*expected = *kl = 0;
 	odvgp_status s = gp__evaluate(m, rows, want, expected, kl, info);
 	if (s == ODVGP_E_STOPPED) return s;
-	if (!s) absurd = stepping && gp__absurd(m, (gp__wide)*expected - (gp__wide)*kl, m->state.good_elbo);
+	if (!s)
+		absurd = stepping && gp__absurd(m, (gp__wide)*expected - (gp__wide)*kl, m->state.good_elbo);
 	if (((s && !m->tape.data_error) || absurd) && m->state.good_valid)
 		s = gp__evaluate_good(m, rows, want, s, expected, kl, info);
 	if (s) return s;
@@ -19587,8 +19625,8 @@ static void gp__nat_from_q(gp__unit *u, int b)
 	const gp__block *block = &u->block[b];
 	ptrdiff_t M = block->M;
 	const odvgp_real *root = gp__value(u, block->white_sqrt);
-	int known =
-			(m->state.nat_valid >> block->number & 1) && GP__COORDS(u) == ODVGP_PARAMETRISATION_WHITENED;
+	int known = (m->state.nat_valid >> block->number & 1) &&
+				GP__COORDS(u) == ODVGP_PARAMETRISATION_WHITENED;
 	if (known && !gp__nat_shift(u, b)) return;
 	odvgp_real *R = gp__lend(&m->nat_R, GP__NAT_FROM_Q);
 	GP__FOR(p, u->P) {
@@ -20974,7 +21012,8 @@ static odvgp_real gp__schedule_at(const odvgp_schedule *s, uint64_t step)
 	if (s->decay_steps && step >= (uint64_t)s->decay_from) {
 		uint64_t gone = step - (uint64_t)s->decay_from;
 		if (gone >= (uint64_t)s->decay_steps) return s->final;
-		return gp__between(linear, s->end, s->final, (gp__wide)(ptrdiff_t)gone / (gp__wide)s->decay_steps);
+		return gp__between(
+				linear, s->end, s->final, (gp__wide)(ptrdiff_t)gone / (gp__wide)s->decay_steps);
 	}
 	if (s->kind == ODVGP_SCHEDULE_CONSTANT || step >= (uint64_t)s->steps) return s->end;
 	return gp__between(linear, s->start, s->end, (gp__wide)(ptrdiff_t)step / (gp__wide)s->steps);
@@ -21527,7 +21566,7 @@ enum { GP__WATCHED_LOOKS = 4, GP__CURVED_LOOKS = 20 };
 static int gp__is_curved(const odvgp_model *m)
 {
 	return GP__DESK && (!(m->y.lik->flags & GP__LIK_LOG_CONCAVE) || m->cfg.lik.link_jitter > 0 ||
-		   m->cfg.layers > 1 || (m->slot_mixing && m->cfg.layer[0].P > 1));
+							   m->cfg.layers > 1 || (m->slot_mixing && m->cfg.layer[0].P > 1));
 }
 
 /*	A natural step that is checked: O(M)'s if it sees all rows, a curved model's always. While the
@@ -21538,8 +21577,9 @@ static odvgp_status gp__step_watched(odvgp_model *m, const gp__rows *rows, gp__w
 		odvgp_real tau, gp__wide bound, int *evaluations, odvgp_info *info)
 {
 	int curved = gp__is_curved(m), most = curved ? GP__CURVED_LOOKS : GP__WATCHED_LOOKS;
-	gp__wide least = bound - (curved ? GP__MAX(GP__W(1e-9), 4 * GP__W(GP__EPS)) * gp__fabs(bound)
-								   : gp__sqrt((gp__wide)GP__EPS) * (gp__fabs(bound) + (gp__wide)m->cfg.N));
+	gp__wide least =
+			bound - (curved ? GP__MAX(GP__W(1e-9), 4 * GP__W(GP__EPS)) * gp__fabs(bound)
+							: gp__sqrt((gp__wide)GP__EPS) * (gp__fabs(bound) + (gp__wide)m->cfg.N));
 	odvgp_real expected, kl;
 	odvgp_events events = m->tape.events;
 	uint64_t nat_steps = m->state.nat_steps;
@@ -21726,7 +21766,9 @@ ODVGP_API odvgp_status odvgp_step(odvgp_model *m, const odvgp_real *X, const odv
 	size_t per_epoch = (size_t)(m->cfg.N / m->cfg.optim.batch);
 	rows.permuted = m->cfg.optim.batch < m->cfg.N;
 	rows.epoch = (size_t)m->state.steps / per_epoch;
-	rows.first = rows.permuted ? (ptrdiff_t)((size_t)m->state.steps % per_epoch) * m->cfg.optim.batch : 0;
+	rows.first = rows.permuted
+						 ? (ptrdiff_t)((size_t)m->state.steps % per_epoch) * m->cfg.optim.batch
+						 : 0;
 	return gp__step_by(m, &rows, report, info);
 }
 
@@ -22502,7 +22544,8 @@ static gp__start gp__median_start(const gp__init_work *w, uint32_t i)
 {
 	const gp__kernel *k = &w->u->kernel;
 	gp__wide distance = gp__median_distance(w, &k->base[i]), factor = gp__spread(k, i, -1, 0.5);
-	gp__start start = {distance * factor * GP__W(gp__sqrt_half), w->target_variance, gp__column_sd(w->u)};
+	gp__start start = {
+			distance * factor * GP__W(gp__sqrt_half), w->target_variance, gp__column_sd(w->u)};
 	return start;
 }
 
@@ -22613,7 +22656,8 @@ static void gp__find_lengths(const gp__init_work *w)
 		}
 	}
 	GP__FOR(d, w->D)
-		if (!(length[d] > 0)) length[d] = gp__column_sd(u)[d] * (odvgp_real)gp__sqrt((gp__wide)w->D) / 2;
+		if (!(length[d] > 0))
+			length[d] = gp__column_sd(u)[d] * (odvgp_real)gp__sqrt((gp__wide)w->D) / 2;
 	gp__wide scale = gp__frexp((gp__wide)length[0], &exponent);
 	GP__FOR(d, w->D) length[d] = (odvgp_real)(scale / (gp__wide)length[d]);
 }
@@ -22703,7 +22747,8 @@ static const odvgp_real *gp__pass_matrix(const gp__init_work *w)
 	const gp__unit *u = w->u;
 	const gp__patches *p = &u->patches;
 	ptrdiff_t n = u->Dx - 2 * p->located;
-	gp__wide most = gp__sqrt(6 / ((gp__wide)n * (1 + (gp__wide)u->P / (gp__wide)GP__MAX(p->channels, 1))));
+	gp__wide most =
+			gp__sqrt(6 / ((gp__wide)n * (1 + (gp__wide)u->P / (gp__wide)GP__MAX(p->channels, 1))));
 	if (u->slot_mean_A) return gp__theta_of(w->m, u->slot_mean_A);
 	if (!p->image_output || u->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY) return NULL;
 	gp__zero(w->axes, u->Dx * u->P);
@@ -22893,7 +22938,8 @@ static void gp__q_identity_unit(gp__unit *u)
 		gp__identity_slot(m, u->block[b].slot_mu, 0);
 		gp__identity_slot(m, u->block[b].slot_sqrt, root * gp__narrowed(u));
 	}
-	GP__EACH_VALUE(i, &m->par.slot[u->slot_q_diag]) gp__set_positive(m, i, GP__W(1e-3) / (gp__wide)k);
+	GP__EACH_VALUE(i, &m->par.slot[u->slot_q_diag])
+		gp__set_positive(m, i, GP__W(1e-3) / (gp__wide)k);
 }
 
 /*	Discards the state of earlier training. */
@@ -22992,7 +23038,8 @@ static void gp__init_cuts(odvgp_model *m, const odvgp_real *Y)
 	GP__FOR(k, K - 1) {
 		below++;
 		GP__FOR(i, N) below += Y[i * C] == (odvgp_real)k;
-		gp__wide cut = 2 * gp__sqrt_half * gp__normal_quantile((gp__wide)below / (gp__wide)(seen + K));
+		gp__wide cut =
+				2 * gp__sqrt_half * gp__normal_quantile((gp__wide)below / (gp__wide)(seen + K));
 		if (k) gp__set_positive(m, m->par.slot[m->slot_lik_params].offset + k - 1, cut - last);
 		else *gp__theta_of(m, m->slot_lik_free_params) = (odvgp_real)cut;
 		last = cut;
@@ -23103,8 +23150,8 @@ ODVGP_API odvgp_status odvgp_standardise(const odvgp_real *X, ptrdiff_t n, ptrdi
 		if (!gp__finite(mean + d, 1))
 			return gp__fail(info, ODVGP_E_ARG, "mean", d, (gp__wide)mean[d], "is not finite");
 		if (!(scale[d] > 0) || !gp__finite(scale + d, 1))
-			return gp__fail(
-					info, ODVGP_E_ARG, "scale", d, (gp__wide)scale[d], "is not positive and finite");
+			return gp__fail(info, ODVGP_E_ARG, "scale", d, (gp__wide)scale[d],
+					"is not positive and finite");
 	}
 	GP__FOR(i, n)
 		GP__FOR(d, D) out[i * D + d] = (X[i * D + d] - mean[d]) / scale[d];
@@ -23164,8 +23211,8 @@ static void gp__block_slots(gp__unit *u, int on, const char *mu, const char *roo
 	gp__params *par = &u->model->par;
 	gp__block *b = &u->block[on];
 	int kind = gp__natural_kind(u, steps), power = u->cov_part->sqrt_power,
-		coefficients =
-				u->mean_part->mu == GP__MU_COEFFICIENTS || GP__COORDS(u) == ODVGP_PARAMETRISATION_A_BETA;
+		coefficients = u->mean_part->mu == GP__MU_COEFFICIENTS ||
+					   GP__COORDS(u) == ODVGP_PARAMETRISATION_A_BETA;
 	b->slot_mu = gp__matrix_slot(par, mu, kind, u->P, b->M,
 			coefficients ? -1 : GP__COORDS(u) == ODVGP_PARAMETRISATION_PRIMAL, 0);
 	if (root) b->slot_sqrt = gp__slot_add(par, root, kind | GP__TRIANGLES, 3, u->P, b->M, b->M);
@@ -23586,7 +23633,8 @@ GP__NOINLINE void gp__tables_layout(odvgp_model *m, gp__arena *a, int nodes)
 	int split = GP__DESK && c->optim.natgrad && c->reproduce.update == ODVGP_UPDATE_ADAM_FIRST;
 	m->begun = gp__take(a, split ? par->adam : 0, 3);
 	m->jitter_begun = GP__TAKE(a, gp__jitter, split ? m->units * GP__JITTERS : 0);
-	if (GP__DESK) gp__lbfgs_layout(&m->lbfgs, a, lbfgs ? par->count : 0, lbfgs ? c->optim.lbfgs_memory : 0);
+	if (GP__DESK)
+		gp__lbfgs_layout(&m->lbfgs, a, lbfgs ? par->count : 0, lbfgs ? c->optim.lbfgs_memory : 0);
 	m->tape.node = GP__TAKE(a, gp__node, nodes + 1);
 }
 
@@ -23630,8 +23678,9 @@ static void gp__model_layout(odvgp_model *m, gp__arena *a)
 		u->scales = gp__take(a, 1, u->M_gamma);
 		u->columns = GP__TAKE(a, ptrdiff_t, u->M_gamma);
 		/* bounds without q and odvgp_fit_q factor a matrix of both sets of points */
-		widest = GP__MAX(widest, GP__DESK ? GP__MAX(u->M + u->M_gamma, c->tile * u->times)
-								 : gp__uses_v(u) ? GP__MAX(u->M, u->M_gamma) : u->M);
+		widest = GP__MAX(widest, GP__DESK        ? GP__MAX(u->M + u->M_gamma, c->tile * u->times)
+								 : gp__uses_v(u) ? GP__MAX(u->M, u->M_gamma)
+												 : u->M);
 		gp__build_unit(u, below);
 		size_t bytes = gp__init_bytes(u);
 		init = GP__MAX(init, bytes);

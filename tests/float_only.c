@@ -14,8 +14,7 @@
 
 static odvgp_config small_config(void)
 {
-	odvgp_config cfg =
-			odvgp_config_defaults(SMALL_ROWS, SMALL_INPUTS, 1, SMALL_BETA, SMALL_GAMMA);
+	odvgp_config cfg = odvgp_config_defaults(SMALL_ROWS, SMALL_INPUTS, 1, SMALL_BETA, SMALL_GAMMA);
 	cfg.layer[0].kernel = "rbf(ard)";
 	cfg.optim.batch = 50;
 	cfg.optim.lr = odvgp_falling(0.01f, 0.001f, SMALL_STEPS);
@@ -38,8 +37,7 @@ int small_train(const float *X, const float *y, float *mean, float *var, void *f
 	if (!s)
 		s = odvgp_server_from_block(
 				&server, frozen, odvgp_predictor_size(m, NULL), ODVGP_ISA_AUTO, NULL);
-	if (!s)
-		s = odvgp_predict(&server, X, SMALL_ROWS, mean, var, scratch, sizeof scratch, NULL);
+	if (!s) s = odvgp_predict(&server, X, SMALL_ROWS, mean, var, scratch, sizeof scratch, NULL);
 	return (int)s;
 }
 

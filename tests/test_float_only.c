@@ -42,8 +42,7 @@ static double rms(const float *x)
 static void usual_training(float *to_mean, float *to_var)
 {
 	static odvgp_real X[SMALL_ROWS * SMALL_INPUTS], y[SMALL_ROWS], m[SMALL_ROWS], v[SMALL_ROWS];
-	odvgp_config cfg =
-			odvgp_config_defaults(SMALL_ROWS, SMALL_INPUTS, 1, SMALL_BETA, SMALL_GAMMA);
+	odvgp_config cfg = odvgp_config_defaults(SMALL_ROWS, SMALL_INPUTS, 1, SMALL_BETA, SMALL_GAMMA);
 	odvgp_model *model = NULL;
 	odvgp_info info;
 	for (int i = 0; i < SMALL_ROWS * SMALL_INPUTS; i++) X[i] = (odvgp_real)small_X[i];
@@ -90,8 +89,8 @@ TEST(a_block_serves_other_builds)
 		s = odvgp_server_from_block(&server, frozen, bytes, ODVGP_ISA_AUTO, &info);
 	CHECK_STATUS(s, ODVGP_OK);
 	for (int i = 0; i < SMALL_ROWS && !s; i++) {
-		CHECK_STATUS(odvgp_predict(&server, small_X + 2 * i, 1, &m, &v, scratch, sizeof scratch,
-							 &info),
+		CHECK_STATUS(
+				odvgp_predict(&server, small_X + 2 * i, 1, &m, &v, scratch, sizeof scratch, &info),
 				ODVGP_OK);
 		CHECK_NEAR(m, mean[i], 1e-4);
 		CHECK_NEAR(v, var[i], 1e-4);
@@ -103,8 +102,7 @@ TEST(a_block_serves_other_builds)
 
 TEST(memory)
 {
-	odvgp_config cfg =
-			odvgp_config_defaults(SMALL_ROWS, SMALL_INPUTS, 1, SMALL_BETA, SMALL_GAMMA);
+	odvgp_config cfg = odvgp_config_defaults(SMALL_ROWS, SMALL_INPUTS, 1, SMALL_BETA, SMALL_GAMMA);
 	cfg.layer[0].kernel = "rbf(ard)";
 	cfg.optim.batch = 50;
 	CHECK(small_bytes > 0);
