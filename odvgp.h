@@ -5219,7 +5219,7 @@ static gp__wide gp__parse_number(gp__parser *p)
 static uint32_t gp__parse_column(gp__parser *p)
 {
 	gp__wide v = gp__parse_number(p);
-	return v == gp__floor(v) && v <= p->k->D
+	return v == gp__floor(v) && v <= GP__W(p->k->D)
 				   ? (uint32_t)v
 				   : gp__parse_fail(p, "a column is not below the number of inputs");
 }
@@ -18217,7 +18217,7 @@ static int gp__parse_choice(gp__parser *p, const char *words)
 		if (*words) words++;
 	}
 	if (found < 0)
-		return gp__parse_last_number(p, &v) && v >= 0 && v < count && v == gp__floor(v) ? (int)v
+		return gp__parse_last_number(p, &v) && v >= 0 && v < GP__W(count) && v == gp__floor(v) ? (int)v
 																						: -1;
 	p->at += n;
 	return gp__at_end(p) ? found : -1;
