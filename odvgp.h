@@ -5054,9 +5054,9 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 	with the same geometry and columns form a group and share the number, except periodic ones and
 	those with ard.
 
-	Rows are computed in chunks of 64 columns that stay in L1. The adjoint differentiates a chunk's
-	nodes once: it stores H = dK/d(squared distance or inner product) and sums dK/d(hyperparameter)
-	over the columns. With G = H dloss/dK, elementwise, and the centred inputs u, w,
+	Rows are computed in chunks of GP__CHUNK columns that stay in L1. The adjoint differentiates a
+	chunk's nodes once: it stores H = dK/d(squared distance or inner product) and sums
+	dK/d(hyperparameter) over the columns. With G = H dloss/dK, elementwise, and the centred inputs u, w,
 
 		dw_j = 2 (w_j sum_i G_ij - sum_i G_ij u_i),
 
@@ -5829,8 +5829,8 @@ static odvgp_real gp__base_polynomial(
 	return power * t;
 }
 
-/*	Base kernel l's values for row i of X1 and columns j ... j + 63, and its derivatives to c.
-	Inlined: calls would cost 5 % of a kernel matrix. */
+/*	Base kernel l's values for row i of X1 and the chunk of columns from j on, and its derivatives
+	to c. Inlined: calls would cost 5 % of a kernel matrix. */
 GP__INLINE void gp__base_values(const gp__kjob *job, uint32_t l, ptrdiff_t i, ptrdiff_t j,
 		const odvgp_real *d2, odvgp_real *k, const gp__kchunk *c)
 {
@@ -5870,8 +5870,8 @@ GP__INLINE void gp__base_values(const gp__kjob *job, uint32_t l, ptrdiff_t i, pt
 	}
 }
 
-/*	All nodes for current row `row` and columns j ... j + 63. Returns the kernel's values: `to`, or
-	if that is NULL a part of c. */
+/*	All nodes for current row `row` and the chunk of columns from j on. Returns the kernel's values:
+	`to`, or if that is NULL a part of c. */
 static const odvgp_real *gp__chunk_forward(
 		const gp__kjob *job, const gp__kchunk *c, ptrdiff_t row, ptrdiff_t j, odvgp_real *to)
 {
@@ -8655,7 +8655,7 @@ static void gp__predict_point(gp__prediction *t, const odvgp_real *x, ptrdiff_t 
 	gp__points_place(t->kernel, t->v.hyp, x, 1, t->job->centre, t->point, 1);
 }
 
-/*	Its kernel values with points j ... j + 63. */
+/*	Its kernel values with the chunk of points from j on. */
 static const odvgp_real *gp__predict_chunk(gp__prediction *t, ptrdiff_t j)
 {
 	return gp__chunk_forward(t->job, &t->chunk, 0, j, NULL);
@@ -23913,7 +23913,7 @@ static odvgp_status gp__model_measure(odvgp_model *m, size_t *bytes, odvgp_info 
 ODVGP_API size_t odvgp_model_size(const odvgp_config *config, odvgp_info *info)
 {
 	gp__draft draft;
-	size_t bytes;
+	size_t bytes = 0;
 	if (!config) return gp__no_size(gp__is_null(info, "config"));
 	if (gp__check_new_config(config, info)) return 0;
 	odvgp_model *m = gp__draft_start(&draft, gp__make_from_config, config);
