@@ -293,13 +293,15 @@ $(B)/mcu/cases_of_host: CFLAGS := -O1
 $(B)/mcu/cases_of_host: tests/mcu/cases.c
 	$(call compile,-ffp-contract=off)
 .PHONY: mcu mcu-write
-## mcu: firmware for Cortex-M and RISC-V under qemu: predictions, code, stack, instructions beside
-##   the committed table; two minutes; MACHINES="m4f rv32"
+## mcu: firmware for Cortex-M and RISC-V under qemu: predictions and training, code, stack,
+##   instructions beside the committed tables; two minutes; MACHINES="m4f rv32" (m4f trains, too)
 mcu: $(B)/mcu/cases_of_host
 	@EXPECT="$(EXPECT)" MACHINES="$(MACHINES)" sh tests/mcu/run.sh $< $(B)/mcu
-## mcu-write: write that table, after a growth that is meant
+	@EXPECT="$(EXPECT)" MACHINES="$(MACHINES)" sh tests/mcu/train.sh $(B)/mcu
+## mcu-write: write those tables, after a growth that is meant
 mcu-write: $(B)/mcu/cases_of_host
 	@MACHINES="" sh tests/mcu/run.sh $< $(B)/mcu write
+	@MACHINES="" sh tests/mcu/train.sh $(B)/mcu write
 
 # Hashes depend on the bits of every operation: no product may be fused with a sum (some compilers
 # do by default, given -march).
@@ -509,6 +511,9 @@ $(eval $(call with_internals,$(B)/cover,--coverage))
 COMPACT := $(BASE_KERNELS:%/test_base_kernels=%/test_compact)
 $(COMPACT): LIBS += tests/compact_only.c tests/compact_few.c
 $(COMPACT): tests/compact_only.c tests/compact_few.c tests/compact_only.h odvgp.h
+FLOAT_ONLY := $(BASE_KERNELS:%/test_base_kernels=%/test_float_only)
+$(FLOAT_ONLY): LIBS += tests/float_only.c
+$(FLOAT_ONLY): tests/float_only.c tests/float_only.h odvgp.h
 $(OWN:%=$(B)/cover/%): $(B)/cover/%: tests/%.c
 	$(call compile,--coverage)
 

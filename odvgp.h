@@ -176,6 +176,16 @@ CONTENTS   (search for a tag with its arrows)
 	ODVGP_NO_TRAINING		-		only serve models from blocks and files: leave out everything
 									after >>online. Includes ODVGP_NO_MALLOC; add ODVGP_NO_STDIO on
 									bare metal
+	ODVGP_FLOAT_ONLY		-		with ODVGP_FLOAT: train on a controller without double arithmetic.
+									Has one layer of points, the Gaussian likelihood, the objective
+									ELBO, Adam and natural steps of q(u), the starts KMEANS,
+									FARTHEST and RANDOM; other configs return E_UNSUPPORTED. Leaves
+									out readers, odvgp_fit_q, odvgp_upper_bound, warm starts, moments
+									and paths, odvgp_online, odvgp_compact, odvgp_export, model files to
+									save, odvgp_kernel_text and calls of watches. odvgp_info gets
+									status, what and row, odvgp_events counts. Includes
+									ODVGP_NO_MALLOC, _NO_STDIO and _NO_SIMD; the masks below save
+									code, a small optim.gamma_batch saves time
 	ODVGP_PREDICT_ONLY		-		only serve compact blocks (odvgp_compact), row by row:
 									odvgp_server_from_block, odvgp_predict, odvgp_predict_y,
 									odvgp_predict_gradient without Hessian and cov, their scratch.
@@ -338,7 +348,11 @@ CONTENTS   (search for a tag with its arrows)
 #endif
 
 #ifndef ODVGP_MAX_LAYERS
+#ifdef ODVGP_FLOAT_ONLY
+#define ODVGP_MAX_LAYERS 1
+#else
 #define ODVGP_MAX_LAYERS 3
+#endif
 #endif
 #if ODVGP_MAX_LAYERS < 1 || ODVGP_MAX_LAYERS > 8
 #error "ODVGP_MAX_LAYERS must be 1..8"
@@ -360,7 +374,11 @@ CONTENTS   (search for a tag with its arrows)
 #define ODVGP_LIK_SOFTMAX           (1u << 12)
 #define ODVGP_LIK_HETEROSCEDASTIC   (1u << 13)
 #ifndef ODVGP_LIKELIHOODS
+#ifdef ODVGP_FLOAT_ONLY
+#define ODVGP_LIKELIHOODS ODVGP_LIK_GAUSSIAN
+#else
 #define ODVGP_LIKELIHOODS 0x3fffu
+#endif
 #endif
 #define ODVGP_KERNEL_RBF        (1u << 0)
 #define ODVGP_KERNEL_MATERN12   (1u << 1)
@@ -385,6 +403,15 @@ CONTENTS   (search for a tag with its arrows)
 #define ODVGP_MEMBERS 0x3fu
 #endif
 
+#ifdef ODVGP_FLOAT_ONLY
+#if !defined(ODVGP_FLOAT) || defined(ODVGP_PREDICT_ONLY) || defined(ODVGP_NO_TRAINING)
+#error "ODVGP_FLOAT_ONLY trains in float: define ODVGP_FLOAT, and neither ODVGP_PREDICT_ONLY nor " \
+	"ODVGP_NO_TRAINING, which need no such option"
+#endif
+#if (ODVGP_LIKELIHOODS) != ODVGP_LIK_GAUSSIAN || ODVGP_MAX_LAYERS != 1
+#error "ODVGP_FLOAT_ONLY needs ODVGP_LIKELIHOODS to be ODVGP_LIK_GAUSSIAN and ODVGP_MAX_LAYERS 1"
+#endif
+#endif
 #ifdef ODVGP_PREDICT_ONLY
 #ifndef ODVGP_NO_TRAINING
 #define ODVGP_NO_TRAINING
@@ -393,8 +420,16 @@ CONTENTS   (search for a tag with its arrows)
 #define ODVGP_NO_STDIO
 #endif
 #endif
-#if defined(ODVGP_NO_TRAINING) && !defined(ODVGP_NO_MALLOC)
+#if (defined(ODVGP_NO_TRAINING) || defined(ODVGP_FLOAT_ONLY)) && !defined(ODVGP_NO_MALLOC)
 #define ODVGP_NO_MALLOC
+#endif
+#ifdef ODVGP_FLOAT_ONLY
+#ifndef ODVGP_NO_STDIO
+#define ODVGP_NO_STDIO
+#endif
+#ifndef ODVGP_NO_SIMD
+#define ODVGP_NO_SIMD
+#endif
 #endif
 
 /* --- statuses and events --- */
@@ -1442,11 +1477,13 @@ ODVGP_API odvgp_status odvgp_init_q(odvgp_model *model, odvgp_info *info);
 			the Gaussian, not mixed, also missing targets and a q that odvgp_fit_q refuses)
 	Cost	O(iterations rows M^2), with the Gaussian also that of odvgp_fit_q, with few rows of
 			classes that of 100 steps */
+#ifndef ODVGP_FLOAT_ONLY
 ODVGP_API size_t odvgp_warm_start_scratch(
 		const odvgp_model *model, const odvgp_warm *settings, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_warm_start(odvgp_model *model, const odvgp_real *X,
 		const odvgp_real *Y, const odvgp_warm *settings, const odvgp_watch *watch, void *scratch,
 		size_t scratch_bytes, odvgp_info *info);
+#endif
 
 /*	Mean and standard deviation (divided by n, not n - 1) [D] of the columns of X [n,D], for
 	odvgp_scales. The scale of a column that is constant to rounding is 1; the mean of equal numbers
@@ -1467,6 +1504,7 @@ typedef struct odvgp_reader {
 			void *user, const ptrdiff_t *rows, ptrdiff_t n, odvgp_real *X, odvgp_real *Y);
 	void *user;
 } odvgp_reader;
+#ifndef ODVGP_FLOAT_ONLY
 /*	From now on calls that train take the reader's rows where X and Y are NULL (with n: the first
 	n), with the bits of the same rows in memory. `block` is the reader's as long as the model or a
 	copy uses it; a loaded model has no reader; reader NULL: none. Kept in memory are a minibatch,
@@ -1481,6 +1519,7 @@ ODVGP_API odvgp_status odvgp_set_reader(odvgp_model *model, const odvgp_reader *
 /*	odvgp_column_scales of the reader's X: mean, scale [D]. */
 ODVGP_API odvgp_status odvgp_reader_scales(
 		odvgp_model *model, odvgp_real *mean, odvgp_real *scale, odvgp_info *info);
+#endif
 
 /*	out = (X - mean) / scale by columns; X, out [n,D], mean, scale [D]; out may be X. E_ARG refuses
 	n < 0, D < 1, a mean that is not finite, and a scale that is not positive and finite; NaN and
@@ -1562,6 +1601,7 @@ ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *model, const odvgp_real *
 			q_mu frozen and a_gamma not, mixed or independent functions, several layers, another
 			likelihood, missing targets)
 	Cost	O(N R^2 + R^3), with R features of mean and covariance together */
+#ifndef ODVGP_FLOAT_ONLY
 ODVGP_API size_t odvgp_fit_q_scratch(const odvgp_model *model, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
 		const odvgp_watch *watch, void *scratch, size_t scratch_bytes, odvgp_info *info);
@@ -1576,6 +1616,7 @@ ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *model, const odvgp_real *X, cons
 ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *model, const odvgp_real *X,
 		const odvgp_real *Y, odvgp_real *upper, odvgp_real *lower, void *scratch,
 		size_t scratch_bytes, odvgp_info *info);
+#endif
 
 /* --- slots --- */
 
@@ -1631,7 +1672,9 @@ ODVGP_API odvgp_events odvgp_model_events(const odvgp_model *model);
 /*	Write the kernel expression with its current values, or several layers' with "; " between them,
 	to text [text_bytes], with a final zero. With ard it shows the geometric mean over columns.
 	Returns the length needed, without the zero. */
+#ifndef ODVGP_FLOAT_ONLY
 ODVGP_API size_t odvgp_kernel_text(const odvgp_model *model, char *text, size_t text_bytes);
+#endif
 
 /*	The column of X to which number k of the first layer's slot "kernel.<term>.lengthscale" (linear:
 	"kernel.<term>.variance") belongs; -1 if there is no such number, or without ard, where one
@@ -1774,6 +1817,7 @@ ODVGP_API odvgp_status odvgp_predict_y_gradient(const odvgp_server *server, cons
 typedef struct odvgp_moments {
 	odvgp_real *mean, *cov, *input_cov;
 } odvgp_moments;
+#ifndef ODVGP_FLOAT_ONLY
 ODVGP_API size_t odvgp_predict_moments_scratch(const odvgp_server *server, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_predict_moments(const odvgp_server *server, const odvgp_real *m,
 		const odvgp_real *S, const odvgp_moments *moments, void *scratch, size_t scratch_bytes,
@@ -1818,6 +1862,7 @@ ODVGP_API odvgp_status odvgp_path_start(const odvgp_server *server, odvgp_path *
 		uint64_t seed, ptrdiff_t features, void *block, size_t block_bytes, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_path_at(odvgp_path *path, const odvgp_real *x, odvgp_real *f,
 		odvgp_real *df, odvgp_info *info);
+#endif
 
 /*	log p(y|data) of each row of targets Y [n,T]: logp [n], summed over outputs, for y in its own
 	units. Y has the columns of training, none missing; weights do not count. An output's log p is
@@ -1842,7 +1887,7 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *server, const odvgp_real
 		odvgp_info *info);
 #endif
 
-#ifndef ODVGP_NO_TRAINING
+#if !defined(ODVGP_NO_TRAINING) && !defined(ODVGP_FLOAT_ONLY)
 /*	Rewrite a server's predictor for builds with ODVGP_PREDICT_ONLY: a block of the numbers that
 	predictions read and about 100 bytes, for the machine's byte order and this precision.
 		server	of one layer of points, of odvgp_freeze's block or a file; all members and kernels
@@ -1892,6 +1937,7 @@ typedef struct odvgp_online {
 	Returns	E_UNSUPPORTED: several layers, mixed functions, variances INVERSE and DIAGONAL | E_NAN: q
 			is singular; block's old contents are lost
 	Cost	O(P M^3) once */
+#ifndef ODVGP_FLOAT_ONLY
 ODVGP_API size_t odvgp_online_size(const odvgp_server *server, ptrdiff_t most, odvgp_info *info);
 ODVGP_API size_t odvgp_online_scratch(const odvgp_server *server, ptrdiff_t most, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_online_start(odvgp_online *online, const odvgp_server *server,
@@ -1958,8 +2004,9 @@ ODVGP_API odvgp_status odvgp_online_store(
 	opened by odvgp_server_from_block, until the next update. */
 ODVGP_API size_t odvgp_online_seal(odvgp_online *online, odvgp_info *info);
 #endif
+#endif
 
-#ifndef ODVGP_NO_TRAINING
+#if !defined(ODVGP_NO_TRAINING) && !defined(ODVGP_FLOAT_ONLY)
 /*	A frozen model as one C header, for C99 and C++17, of constant tables and functions that need
 	nothing but math.h:
 		NAME_predict(x, mean, var)							as odvgp_predict for one row; var or NULL
@@ -2188,6 +2235,41 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 /*	A function that only training calls. */
 #define GP__TRAINING GP__UNUSED static
 
+/*	Scalars and sums of training, and their functions: in double, also where reals are float, or in
+	float with ODVGP_FLOAT_ONLY. GP__DESK is 0 where training leaves out what that option names. */
+#ifdef ODVGP_FLOAT_ONLY
+typedef float gp__wide;
+#define GP__MOST      FLT_MAX
+#define GP__DESK      0
+#define gp__cos       cosf
+#define gp__exp       expf
+#define gp__expm1     expm1f
+#define gp__fabs      fabsf
+#define gp__floor     floorf
+#define gp__frexp     frexpf
+#define gp__log       logf
+#define gp__log1p     log1pf
+#define gp__pow(x, y) expf((y)*logf(x))
+#define gp__sin       sinf
+#define gp__sqrt      sqrtf
+#else
+typedef double gp__wide;
+#define GP__MOST  DBL_MAX
+#define GP__DESK  1
+#define gp__cos   cos
+#define gp__exp   exp
+#define gp__expm1 expm1
+#define gp__fabs  fabs
+#define gp__floor floor
+#define gp__frexp frexp
+#define gp__log   log
+#define gp__log1p log1p
+#define gp__pow   pow
+#define gp__sin   sin
+#define gp__sqrt  sqrt
+#endif
+#define GP__W(x) ((gp__wide)(x))
+
 #ifndef ODVGP_PREDICT_ONLY
 static const double gp__two_pi = 6.2831853071795864769;
 static const double gp__log_2pi = 1.83787706640934548356;
@@ -2264,6 +2346,7 @@ static void gp__put_int(gp__text *t, ptrdiff_t v)
 	gp__put(t, p);
 }
 
+#ifndef ODVGP_FLOAT_ONLY
 /*	Six significant digits without trailing zeros; an exponent below 1e-4 and from 1e6 on. */
 static void gp__put_real(gp__text *t, double v)
 {
@@ -2306,10 +2389,23 @@ static void gp__put_real(gp__text *t, double v)
 	}
 }
 
+#endif
+
 /*	Fill info and return the status. Text: "what: sentence", and row and value if row >= 0. */
 static odvgp_status gp__fail(odvgp_info *info, odvgp_status status, const char *what, ptrdiff_t row,
-		double value, const char *sentence)
+		gp__wide value, const char *sentence)
 {
+#ifdef ODVGP_FLOAT_ONLY
+	(void)value;
+	(void)sentence;
+	if (info) {
+		info->status = status;
+		info->what = what;
+		info->row = row;
+		info->value = 0;
+		info->text[0] = 0;
+	}
+#else
 	if (info) {
 		gp__text t = {info->text, sizeof info->text, 0};
 		info->status = status;
@@ -2330,6 +2426,7 @@ static odvgp_status gp__fail(odvgp_info *info, odvgp_status status, const char *
 			gp__put(&t, ")");
 		}
 	}
+#endif
 	return status;
 }
 
@@ -2358,7 +2455,7 @@ static size_t gp__too_large(odvgp_info *info, const char *what)
 }
 static odvgp_status gp__small(odvgp_info *info, const char *what, size_t bytes)
 {
-	return gp__fail(info, ODVGP_E_MEMORY, what, -1, (double)bytes, "is too small");
+	return gp__fail(info, ODVGP_E_MEMORY, what, -1, (gp__wide)bytes, "is too small");
 }
 
 #endif
@@ -2582,8 +2679,13 @@ static inline float32x4_t gp__root_of_four(float32x4_t a)
 #else
 #define GP__ROW_NEON(X)
 #endif
+#ifdef ODVGP_FLOAT_ONLY
+#define GP__ROW_C(X) X(, c, C, 4, 2, 64, 1024)
+#else
+#define GP__ROW_C(X) X(, c, C, 4, 4, 64, 1024)
+#endif
 #define GP__EACH_ISA(X) \
-	GP__ROW_AVX512(X) GP__ROW_AVX2(X) GP__ROW_SSE2(X) GP__ROW_NEON(X) X(, c, C, 4, 4, 64, 1024)
+	GP__ROW_AVX512(X) GP__ROW_AVX2(X) GP__ROW_SSE2(X) GP__ROW_NEON(X) GP__ROW_C(X)
 
 /* ---- >>threads   tasks; the POSIX pool
 
@@ -2829,22 +2931,22 @@ ODVGP_API void odvgp_pool_stop(odvgp_pool *pool)
 typedef struct gp__watcher {
 	odvgp_watch watch;
 	odvgp_progress at;
-	double work;
+	gp__wide work;
 	int stopped, held; /* held: the watch runs, or the step cannot be undone */
 } gp__watcher;
 
 static int gp__stopped(const odvgp_blas *blas)
 {
-	return blas->watcher && blas->watcher->stopped && !blas->watcher->held;
+	return GP__DESK && blas->watcher && blas->watcher->stopped && !blas->watcher->held;
 }
 
 /*	Counts work; returns 1 if the call must stop. */
-static int gp__ask(const odvgp_blas *blas, double work)
+static int gp__ask(const odvgp_blas *blas, gp__wide work)
 {
 	gp__watcher *w = blas->watcher;
-	if (!w || w->held) return 0;
+	if (!GP__DESK || !w || w->held) return 0;
 	w->work += work;
-	if (w->work >= GP__WATCH_WORK && !w->stopped) {
+	if (w->work >= GP__W(GP__WATCH_WORK) && !w->stopped) {
 		w->work = 0;
 		w->held = 1;
 		w->stopped = w->watch.call(w->watch.user, &w->at) != 0;
@@ -2857,17 +2959,23 @@ static int gp__ask(const odvgp_blas *blas, double work)
 /* ---- >>arena   memory: one block, measured and divided by the same function
 
 	With base NULL an arena only adds up the sizes of the pieces taken. Pieces start at multiples of
-	64 bytes. An overflow of size_t or a full block sets `bad`. */
+	GP__LINE bytes. An overflow of size_t or a full block sets `bad`. */
+
+#ifdef ODVGP_FLOAT_ONLY
+#define GP__LINE 8 /* what a uint64_t needs */
+#else
+#define GP__LINE 64
+#endif
 
 typedef struct {
-	unsigned char *base; /* NULL, or a multiple of 64 */
+	unsigned char *base; /* NULL, or a multiple of GP__LINE */
 	size_t used, size;
 	int bad;
 } gp__arena;
 
 static void gp__arena_init(gp__arena *a, void *block, size_t bytes)
 {
-	size_t skip = (64 - (uintptr_t)block % 64) % 64;
+	size_t skip = (GP__LINE - (uintptr_t)block % GP__LINE) % GP__LINE;
 	a->base = block ? (unsigned char *)block + skip : NULL;
 	a->size = !block ? (size_t)PTRDIFF_MAX / 2 : bytes > skip ? bytes - skip : 0;
 	a->used = 0;
@@ -2888,7 +2996,7 @@ static void *gp__take_bytes(gp__arena *a, size_t count, size_t item)
 		return NULL;
 	}
 	void *p = a->base ? a->base + a->used : NULL;
-	bytes = (bytes + 63) & ~(size_t)63;
+	bytes = (bytes + GP__LINE - 1) & ~(size_t)(GP__LINE - 1);
 	a->used += GP__MIN(bytes, limit);
 	return p;
 }
@@ -2935,18 +3043,39 @@ static uint64_t gp__random(uint64_t seed, uint64_t stream, uint64_t counter)
 	return gp__mix(gp__mix(key ^ (counter * UINT64_C(0xd1342543de82ef95))) + key);
 }
 
-/*	In (0, 1), never 0 or 1. */
-static double gp__uniform(uint64_t seed, uint64_t stream, uint64_t counter)
+/*	A random number's place in [0, n). */
+static ptrdiff_t gp__below(uint64_t random, ptrdiff_t n)
 {
+	return GP__DESK ? (ptrdiff_t)(random % (uint64_t)n)
+					: (ptrdiff_t)((uint32_t)(random >> 32) % (uint32_t)n);
+}
+
+/*	In (0, 1), never 0 or 1. */
+static gp__wide gp__uniform(uint64_t seed, uint64_t stream, uint64_t counter)
+{
+#ifdef ODVGP_FLOAT_ONLY
+	return ((float)(uint32_t)(gp__random(seed, stream, counter) >> 41) + 0.5f) / 8388608;
+#else
 	return ((double)(gp__random(seed, stream, counter) >> 12) + 0.5) * (1.0 / 4503599627370496.0);
+#endif
 }
 
 /*	Box and Muller; discards the pair's second normal, so that counters stay independent. */
-static double gp__normal(uint64_t seed, uint64_t stream, uint64_t counter)
+static gp__wide gp__normal(uint64_t seed, uint64_t stream, uint64_t counter)
 {
-	double u = gp__uniform(seed, stream, 2 * counter),
-		   v = gp__uniform(seed, stream, 2 * counter + 1);
-	return sqrt(-2 * log(u)) * cos(gp__two_pi * v);
+	gp__wide u = gp__uniform(seed, stream, 2 * counter),
+			 v = gp__uniform(seed, stream, 2 * counter + 1);
+	return gp__sqrt(-2 * gp__log(u)) * gp__cos(GP__W(gp__two_pi) * v);
+}
+
+static uint64_t gp__reals_hash(const odvgp_real *x, ptrdiff_t n, uint64_t h)
+{
+	GP__FOR(i, n) {
+		uint64_t bits = 0;
+		memcpy(&bits, &x[i], sizeof x[i]);
+		h = gp__mix(h ^ bits);
+	}
+	return h;
 }
 
 /*	Element i of a permutation of n <= SHUFFLED numbers, by Fisher and Yates: all equally likely. */
@@ -2956,7 +3085,7 @@ static ptrdiff_t gp__shuffle(uint64_t key, ptrdiff_t n, ptrdiff_t i)
 	unsigned char order[GP__SHUFFLED] = {0};
 	/* inside-out */
 	GP__FOR(k, n) {
-		ptrdiff_t j = (ptrdiff_t)(gp__random(key, 0, (uint64_t)k) % (uint64_t)(k + 1));
+		ptrdiff_t j = gp__below(gp__random(key, 0, (uint64_t)k), k + 1);
 		order[k] = order[j];
 		order[j] = (unsigned char)k;
 	}
@@ -2991,7 +3120,7 @@ GP__TRAINING ptrdiff_t gp__permute(
 
 /* ---- >>vmath   arithmetic over arrays
 
-	Functions take chunks of 64 numbers, four vectors at a time: one exponential is a chain of some
+	Functions take chunks of GP__CHUNK numbers, four vectors at a time: one exponential is a chain of some
 	twenty operations of four cycles each. There are no branches: special cases are selected at the
 	end. Infinity and NaN behave as in C. A result does not depend on its place in the chunk.
 	Largest errors in units in the last place, over all arguments:
@@ -3011,7 +3140,11 @@ GP__TRAINING ptrdiff_t gp__permute(
 				 log(erfcx(z) / 2) - x^2/2 for x <= -1/2, log((1 + erf(z)) / 2) for x < 1,
 				 log(1 - erfc(z) / 2) above */
 
+#ifdef ODVGP_FLOAT_ONLY
+#define GP__CHUNK 20 /* without vectors to fill, and for few points; a multiple of 4 */
+#else
 #define GP__CHUNK 64
+#endif
 
 /*	Files store these numbers: append only. */
 enum {
@@ -3034,6 +3167,7 @@ enum { GP__NO_INPUT, GP__DISTANCE, GP__CIRCLE, GP__INNER_PRODUCT };
 #define GP__ROWS_MAGIC 0x5256444fu /* "ODVR", of a compact block */
 /*	Whether the build has a base kernel, and covariances with an inverse. */
 #define GP__KERNEL_HAS(kind) ((unsigned)(ODVGP_KERNELS) >> (kind) & 1u)
+#define GP__MEMBERS_SOLVE    (((ODVGP_MEMBERS)&ODVGP_MEMBER_SOLVE) != 0)
 #define GP__MEMBERS_INVERSE  (((ODVGP_MEMBERS) & (ODVGP_MEMBER_DECOUPLED | ODVGP_MEMBER_OM)) != 0)
 
 /*	Kinds of the stored factor. Files hold these numbers.
@@ -3121,7 +3255,7 @@ typedef uint64_t gp__u_c;
 /*	2^MANTISSA: bits(INTEGER) + k = bits(INTEGER + k) for a small integer k. */
 #define GP__INTEGER		(1 / GP__EPS)
 /*	Adding it rounds to an integer, which the low bits of the sum hold. */
-#define GP__ROUND		(1.5 / GP__EPS)
+#define GP__ROUND		(3 / GP__EPS / 2)
 /*	2^LIFT_POWER: makes subnormal numbers normal. */
 #define GP__LIFT		(4 / GP__EPS)
 #define GP__LIFT_POWER	(GP__MANTISSA + 2)
@@ -3385,6 +3519,7 @@ GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp
 			if (dy) GP__WAYS(GP__STORE_##S(dy + j + q * L, d[q])) \
 		} \
 	}
+typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 #define GP__MAPS_OF(TARGET, S, V, L) \
 	GP__EXPS(TARGET, S, V) \
 	GP__MAP_EXP(TARGET, S, V) \
@@ -3398,11 +3533,20 @@ GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp
 	GP__MAPPED(TARGET, S, V, L, erfc, gp__erfc_##S(a, b)) \
 	GP__MAPPED(TARGET, S, V, L, logcdf, gp__logcdf_##S(a, b, d)) \
 	GP__MAPPED(TARGET, S, V, L, sqrt, GP__WAYS(b[q] = GP__SQRT_##S(a[q])))
+#ifdef ODVGP_FLOAT_ONLY
+#define GP__MAP_IF(has, f) ((has) ? f : (gp__map *)NULL)
+#define GP__MAP_LIST(S) \
+	{ \
+		GP__MAP_IF(GP__KERNEL_HAS(GP__RQ), gp__vexp_##S), NULL, NULL, \
+				GP__MAP_IF(GP__KERNEL_HAS(GP__RQ), gp__vlog1p_##S), NULL, NULL, NULL, NULL \
+	}
+#else
 #define GP__MAP_LIST(S) \
 	{ \
 		gp__vexp_##S, gp__vexpm1_##S, gp__vlog_##S, gp__vlog1p_##S, gp__verf_##S, gp__verfc_##S, \
 				gp__vlogcdf_##S, gp__vsqrt_##S \
 	}
+#endif
 
 /* --- what kernels need of a row of distances --- */
 
@@ -3743,7 +3887,7 @@ GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp
 
 GP__EACH_ISA(GP__VMATH_OF)
 
-/* --- sums in double --- */
+/* --- wide sums --- */
 
 /*	out_j += sum_i A_ij^2 */
 static void gp__column_squares_add(
@@ -3760,34 +3904,35 @@ GP__TRAINING void gp__column_squares(
 	gp__column_squares_add(A, rows, cols, ld, out);
 }
 
-GP__TRAINING double gp__wide_dot(ptrdiff_t n, const odvgp_real *x, const odvgp_real *y)
+GP__TRAINING gp__wide gp__wide_dot(ptrdiff_t n, const odvgp_real *x, const odvgp_real *y)
 {
-	double sum[4] = {0, 0, 0, 0};
-	GP__FOR(i, n) sum[i & 3] += (double)x[i] * (double)y[i];
+	gp__wide sum[4] = {0, 0, 0, 0};
+	GP__FOR(i, n) sum[i & 3] += (gp__wide)x[i] * (gp__wide)y[i];
 	return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
-GP__TRAINING void gp__wide_axpy(ptrdiff_t n, double a, const odvgp_real *x, odvgp_real *y)
+GP__TRAINING void gp__wide_axpy(ptrdiff_t n, gp__wide a, const odvgp_real *x, odvgp_real *y)
 {
-	GP__FOR(i, n) y[i] = (odvgp_real)((double)y[i] + a * (double)x[i]);
+	GP__FOR(i, n) y[i] = (odvgp_real)((gp__wide)y[i] + a * (gp__wide)x[i]);
 }
 
-static double gp__max_abs(ptrdiff_t n, const odvgp_real *x)
+static gp__wide gp__max_abs(ptrdiff_t n, const odvgp_real *x)
 {
-	double most = 0;
-	GP__FOR(i, n) most = GP__MAX(most, fabs((double)x[i]));
+	gp__wide most = 0;
+	GP__FOR(i, n) most = GP__MAX(most, gp__fabs((gp__wide)x[i]));
 	return most;
 }
 
 /*	Norm of x, also where its square overflows or underflows. */
-GP__TRAINING double gp__length(ptrdiff_t n, const odvgp_real *x)
+GP__TRAINING gp__wide gp__length(ptrdiff_t n, const odvgp_real *x)
 {
-	double most = gp__max_abs(n, x), sum = 0;
+	gp__wide most = gp__max_abs(n, x), sum = 0;
 	if (most > 0)
-		GP__FOR(i, n) sum += (double)x[i] / most * ((double)x[i] / most);
-	return most * sqrt(sum);
+		GP__FOR(i, n) sum += (gp__wide)x[i] / most * ((gp__wide)x[i] / most);
+	return most * gp__sqrt(sum);
 }
 
+#ifndef ODVGP_FLOAT_ONLY
 /* --- log Gamma and its derivative; C's lgamma writes a global --- */
 
 /*	S(x) in log Gamma(x) = (x - 1/2) log x - x + log(2 pi) / 2 + S(x) for x >= 10, to 4e-17. */
@@ -3860,6 +4005,8 @@ GP__TRAINING void gp__gauss_hermite(ptrdiff_t H, odvgp_real *t, odvgp_real *w)
 	}
 }
 
+#endif /* ODVGP_FLOAT_ONLY */
+
 /* ---- >>ukr   micro-kernels and packing
 
 	Macros define each micro-kernel once and expand it for every isa, for widths w of 1 to NV
@@ -3901,7 +4048,7 @@ typedef struct odvgp__simd {
 			odvgp_real *dk);
 	void (*axpy)(ptrdiff_t n, odvgp_real a, const odvgp_real *x, odvgp_real *y);
 	odvgp_real (*dot)(ptrdiff_t n, const odvgp_real *x, const odvgp_real *y);
-	void (*map[GP__MAPS])(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
+	gp__map *map[GP__MAPS];
 	odvgp_real (*slope)(ptrdiff_t n, odvgp_real x, const odvgp_real *z, const odvgp_real *h);
 	void (*combine)(int product, const odvgp_real *x, const odvgp_real *y, odvgp_real *out);
 	void (*derivative)(odvgp_real scale, const odvgp_real *adjoint, const odvgp_real *d2, int first,
@@ -4468,10 +4615,10 @@ typedef struct {
 static int gp__tasks_across(const gp__mm *g, int tasks)
 {
 	int best = 1;
-	double least = HUGE_VAL;
+	gp__wide least = HUGE_VAL;
 	for (int across = 1; across <= tasks && g->c_part == GP__FULL; across++) {
 		int down = tasks / across;
-		double border = (double)g->m * across + (double)g->n * down;
+		gp__wide border = GP__W(g->m) * GP__W(across) + GP__W(g->n) * GP__W(down);
 		if (down * across != tasks || border >= least) continue;
 		least = border;
 		best = across;
@@ -4482,10 +4629,11 @@ static int gp__tasks_across(const gp__mm *g, int tasks)
 /*	First row of task t, such that areas of the triangle are equal. */
 static ptrdiff_t gp__triangle_row(const gp__mm_job *job, int t)
 {
-	double from = (double)job->from, to = (double)job->to, part = (double)t / job->tasks;
+	gp__wide from = (gp__wide)job->from, to = (gp__wide)job->to,
+			 part = GP__W(t) / GP__W(job->tasks);
 	int MR = job->blas->isa->MR;
 	if (t == 0 || t == job->tasks) return t ? job->to : job->from;
-	return (ptrdiff_t)sqrt(from * from + (to * to - from * from) * part) / MR * MR;
+	return (ptrdiff_t)gp__sqrt(from * from + (to * to - from * from) * part) / MR * MR;
 }
 
 static void gp__mm_task(void *arg, int t)
@@ -4536,7 +4684,7 @@ static int gp__cblas(const gp__mm *g)
 static void gp__mm_run(const odvgp_blas *blas, const gp__mm *g)
 {
 	const odvgp__simd *isa = blas->isa;
-	double work = (double)g->m * (double)g->n * (double)g->k;
+	gp__wide work = (gp__wide)g->m * (gp__wide)g->n * (gp__wide)g->k;
 	if (g->m <= 0 || g->n <= 0 || gp__stopped(blas)) return;
 	ODVGP_ASSERT(g->k <= 0 || (g->C != g->A && g->C != g->B));
 #ifdef ODVGP_USE_CBLAS
@@ -4546,13 +4694,15 @@ static void gp__mm_run(const odvgp_blas *blas, const gp__mm *g)
 		gp__unpacked(isa, g);
 		return;
 	}
-	gp__mm_job job = {blas, g, work < GP__TASK_WORK ? 1 : gp__tasks(&blas->threads), 1, 0, 0};
+	gp__mm_job job = {
+			blas, g, work < GP__W(GP__TASK_WORK) ? 1 : gp__tasks(&blas->threads), 1, 0, 0};
 	job.across = gp__tasks_across(g, job.tasks);
 	/* a watched product in slices of rows: they cost packing */
 	ptrdiff_t rows = g->m;
-	if (blas->watcher && work > GP__WATCH_SLICE)
-		rows = gp__round_up((ptrdiff_t)(GP__WATCH_SLICE / work * (double)g->m) + 1, 24 * isa->MR);
-	work *= (double)rows / (double)g->m;
+	if (blas->watcher && work > GP__W(GP__WATCH_SLICE))
+		rows = gp__round_up(
+				(ptrdiff_t)(GP__W(GP__WATCH_SLICE) / work * (gp__wide)g->m) + 1, 24 * isa->MR);
+	work *= (gp__wide)rows / (gp__wide)g->m;
 	for (; job.from < g->m && !gp__ask(blas, work); job.from = job.to) {
 		job.to = GP__MIN(g->m, job.from + rows);
 		gp__run(&blas->threads, job.tasks, gp__mm_task, &job);
@@ -4740,10 +4890,10 @@ ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_
 		return;
 	}
 	if (order <= GP__BASE) {
-		double work = (double)order * (double)order * (double)cols;
+		gp__wide work = (gp__wide)order * (gp__wide)order * (gp__wide)cols;
 		if (gp__ask(blas, work / 2)) return;
 		gp__solve_job job = {blas, gp__triangle_of(up, order, L, ldl), right, up ? -1 : 1,
-				work < GP__TASK_WORK ? 1 : gp__tasks(&blas->threads), cols, B, ldb};
+				work < GP__W(GP__TASK_WORK) ? 1 : gp__tasks(&blas->threads), cols, B, ldb};
 		gp__run(&blas->threads, job.tasks, gp__solve_task, &job);
 		return;
 	}
@@ -4860,7 +5010,7 @@ static odvgp_status gp__potrf_base(const odvgp_blas *blas, int reverse, ptrdiff_
 	gp__load_square(isa, n, A, lda, W, dir * stride, dir);
 	ptrdiff_t bad = gp__factor_square(blas, whole, W, dir * stride, dir);
 	if (bad >= 0) {
-		double pivot = (double)W[bad * (dir * stride + dir)];
+		gp__wide pivot = (gp__wide)W[bad * (dir * stride + dir)];
 		bad = first + (reverse ? n - 1 - bad : bad);
 		return gp__fail(info, ODVGP_E_NOT_PD, "pivot", bad, pivot, "is not positive");
 	}
@@ -4995,9 +5145,9 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 	with the same geometry and columns form a group and share the number, except periodic ones and
 	those with ard.
 
-	Rows are computed in chunks of 64 columns that stay in L1. The adjoint differentiates a chunk's
-	nodes once: it stores H = dK/d(squared distance or inner product) and sums dK/d(hyperparameter)
-	over the columns. With G = H dloss/dK, elementwise, and the centred inputs u, w,
+	Rows are computed in chunks of GP__CHUNK columns that stay in L1. The adjoint differentiates a
+	chunk's nodes once: it stores H = dK/d(squared distance or inner product) and sums
+	dK/d(hyperparameter) over the columns. With G = H dloss/dK, elementwise, and the centred inputs u, w,
 
 		dw_j = 2 (w_j sum_i G_ij - sum_i G_ij u_i),
 
@@ -5014,7 +5164,7 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 	gp__base_diag_adjoint. */
 
 #define GP__MAX_RANGES  8
-#define GP__KROWS       256 /* rows in a block of the adjoint */
+#define GP__KROWS       (GP__DESK ? 256 : 24) /* rows in a block of the adjoint */
 #define GP__UPDATE_ROWS 8   /* rows of H in one update */
 #define GP__DOTS        16  /* dot products with one chunk at once */
 
@@ -5105,7 +5255,7 @@ static int gp__one_variance(const gp__base_kernel *base) { return base->nls || !
 typedef struct {
 	const char *start, *at, *error; /* the first error, or NULL */
 	gp__kernel *k;
-	double *value; /* [.][3] lengthscale, variance, shape parameter */
+	gp__wide *value;    /* [.][3] lengthscale, variance, shape parameter */
 	int depth, unknown; /* unknown: the error is a kernel's name */
 } gp__parser;
 
@@ -5130,23 +5280,23 @@ static int gp__accept(gp__parser *p, const char *token)
 }
 
 /*	Appends digits to v. Returns how many. */
-static int gp__parse_digits(gp__parser *p, double *v)
+static int gp__parse_digits(gp__parser *p, gp__wide *v)
 {
 	int digits = 0;
 	for (; *p->at >= '0' && *p->at <= '9'; p->at++, digits++) *v = 10 * *v + (*p->at - '0');
 	return digits;
 }
 
-static double gp__parse_number(gp__parser *p)
+static gp__wide gp__parse_number(gp__parser *p)
 {
-	double v = 0, e = 0;
+	gp__wide v = 0, e = 0;
 	gp__skip_spaces(p);
 	int digits = gp__parse_digits(p, &v), decimals = 0, exponent;
 	if (*p->at == '.') {
 		p->at++;
 		decimals = gp__parse_digits(p, &v);
 	}
-	if (!digits && !decimals) return (double)gp__parse_fail(p, "a number is missing");
+	if (!digits && !decimals) return (gp__wide)gp__parse_fail(p, "a number is missing");
 	exponent = -decimals;
 	if (*p->at == 'e' || *p->at == 'E') {
 		int sign = *++p->at == '-' ? -1 : 1;
@@ -5154,13 +5304,13 @@ static double gp__parse_number(gp__parser *p)
 		if (!gp__parse_digits(p, &e)) gp__parse_fail(p, "an exponent is missing");
 		exponent += sign * (int)GP__MIN(e, 9999);
 	}
-	return exponent < 0 ? v / pow(10, -exponent) : v * pow(10, exponent);
+	return exponent < 0 ? v / gp__pow(10, GP__W(-exponent)) : v * gp__pow(10, GP__W(exponent));
 }
 
 static uint32_t gp__parse_column(gp__parser *p)
 {
-	double v = gp__parse_number(p);
-	return v == floor(v) && v <= p->k->D
+	gp__wide v = gp__parse_number(p);
+	return v == gp__floor(v) && v <= GP__W(p->k->D)
 				   ? (uint32_t)v
 				   : gp__parse_fail(p, "a column is not below the number of inputs");
 }
@@ -5192,12 +5342,13 @@ static void gp__parse_dims(gp__parser *p, gp__base_kernel *base)
 	} while (!p->error && gp__accept(p, "+"));
 }
 
-static double gp__parse_positive(gp__parser *p, gp__base_kernel *base, uint32_t given)
+static gp__wide gp__parse_positive(gp__parser *p, gp__base_kernel *base, uint32_t given)
 {
 	gp__skip_spaces(p);
-	double v = *p->at == '-' ? -1 : gp__parse_number(p);
-	if (!(v > 0) || v > 1e30) gp__parse_fail(p, "a kernel's numbers must be above 0 and finite");
-	if (v < (double)GP__TINY)
+	gp__wide v = *p->at == '-' ? -1 : gp__parse_number(p);
+	if (!(v > 0) || v > GP__W(1e30))
+		gp__parse_fail(p, "a kernel's numbers must be above 0 and finite");
+	if (v < (gp__wide)GP__TINY)
 		gp__parse_fail(p, "a kernel's number is too small for the precision");
 	if (base->given & given) gp__parse_fail(p, "a value is given twice");
 	base->given |= given;
@@ -5214,9 +5365,9 @@ static int gp__accept_key(gp__parser *p, const char *name)
 
 static void gp__parse_degree(gp__parser *p, gp__base_kernel *base)
 {
-	double v = gp__parse_number(p);
+	gp__wide v = gp__parse_number(p);
 	if (base->type != GP__POLYNOMIAL) gp__parse_fail(p, "this kernel has no degree");
-	else if (!(v >= 1 && v <= GP__MAX_DEGREE) || v != floor(v))
+	else if (!(v >= 1 && v <= GP__MAX_DEGREE) || v != gp__floor(v))
 		gp__parse_fail(p, "a degree is a whole number from 1 to 16");
 	else if (base->given & GP__GIVEN_DEGREE) gp__parse_fail(p, "a value is given twice");
 	else base->degree = (uint32_t)v;
@@ -5224,7 +5375,7 @@ static void gp__parse_degree(gp__parser *p, gp__base_kernel *base)
 }
 
 /*	An unnamed number is the lengthscale, or the variance of a kernel without one. */
-static void gp__parse_argument(gp__parser *p, gp__base_kernel *base, double *value)
+static void gp__parse_argument(gp__parser *p, gp__base_kernel *base, gp__wide *value)
 {
 	const char *const names[] = {
 			"lengthscale", "variance", gp__base_kernel_kinds[base->type].shape_param};
@@ -5280,7 +5431,7 @@ static uint32_t gp__parse_base_kernel(gp__parser *p)
 		return gp__parse_fail(p, "too many terms (see ODVGP_MAX_BASE_KERNELS)");
 	p->at += length;
 	gp__base_kernel *base = &k->base[k->base_kernels];
-	double *value = p->value + GP__BASE_KERNEL_VALUES * k->base_kernels;
+	gp__wide *value = p->value + GP__BASE_KERNEL_VALUES * k->base_kernels;
 	base->type = type;
 	base->ndims = k->D;
 	base->degree = type == GP__POLYNOMIAL ? 2 : 0;
@@ -5344,7 +5495,7 @@ static void gp__base_finish(gp__kernel *k, uint32_t i)
 /*	value [3 * ODVGP_MAX_BASE_KERNELS]: lengthscale, variance and shape parameter of each base
 	kernel, 1 where not given. */
 GP__TRAINING odvgp_status gp__kernel_parse(
-		gp__kernel *k, const char *text, ptrdiff_t D, double *value, odvgp_info *info)
+		gp__kernel *k, const char *text, ptrdiff_t D, gp__wide *value, odvgp_info *info)
 {
 	gp__parser p = {text, text, NULL, k, value, 0, 0};
 	memset(k, 0, sizeof *k);
@@ -5355,20 +5506,21 @@ GP__TRAINING odvgp_status gp__kernel_parse(
 	if (!p.error && *p.at) p.error = "'+', '*' or the end was expected";
 	if (p.error)
 		return gp__fail(info, p.unknown ? ODVGP_E_NAME : ODVGP_E_KERNEL, "kernel", p.at - p.start,
-				(double)(p.at - p.start), p.error);
+				(gp__wide)(p.at - p.start), p.error);
 	GP__EACH_BASE(i, k) gp__base_finish(k, i);
 	return ODVGP_OK;
 }
 
+#ifndef ODVGP_FLOAT_ONLY
 /* --- printing --- */
 
 /*	Geometric mean, because lengthscales span decades; exact for n = 1. */
-static double gp__geometric_mean(const odvgp_real *x, uint32_t n)
+static gp__wide gp__geometric_mean(const odvgp_real *x, uint32_t n)
 {
-	double sum = 0;
-	if (n == 1) return (double)x[0];
-	for (uint32_t i = 0; i < n; i++) sum += log((double)x[i]);
-	return exp(sum / (double)n);
+	gp__wide sum = 0;
+	if (n == 1) return (gp__wide)x[0];
+	for (uint32_t i = 0; i < n; i++) sum += gp__log((gp__wide)x[i]);
+	return gp__exp(sum / (gp__wide)n);
 }
 
 static void gp__put_base_kernel(gp__text *t, const gp__base_kernel *base, const odvgp_real *hyp)
@@ -5385,7 +5537,7 @@ static void gp__put_base_kernel(gp__text *t, const gp__base_kernel *base, const 
 		gp__put(t, ", ");
 		gp__put(t, kind->shape_param);
 		gp__put(t, "=");
-		gp__put_real(t, (double)hyp[base->shape_param]);
+		gp__put_real(t, (gp__wide)hyp[base->shape_param]);
 	}
 	if (base->degree) {
 		gp__put(t, ", degree=");
@@ -5418,6 +5570,7 @@ GP__TRAINING void gp__put_kernel(
 	gp__put_kernel(t, k, hyp, n[2], product);
 	if (parentheses) gp__put(t, ")");
 }
+#endif
 
 /* --- points: a group's columns, centred except for inner products, cosine and sine for periodic,
    scaled if there is a number per column --- */
@@ -5455,7 +5608,8 @@ static void gp__points(const gp__kernel *k, uint32_t group, const odvgp_real *hy
 		ptrdiff_t cs)
 {
 	const gp__base_kernel *base = gp__group_kernel(k, group);
-	int geometry = gp__geometry(base), circle = geometry == GP__CIRCLE;
+	int geometry = gp__geometry(base),
+		circle = GP__KERNEL_HAS(GP__PERIODIC) && geometry == GP__CIRCLE;
 	GP__FOR(d, (ptrdiff_t)base->ndims) {
 		ptrdiff_t column = gp__column(base, d);
 		odvgp_real shift = geometry == GP__INNER_PRODUCT ? 0 : centre[column],
@@ -5463,9 +5617,9 @@ static void gp__points(const gp__kernel *k, uint32_t group, const odvgp_real *hy
 		GP__FOR(i, n) {
 			odvgp_real x = X[i * (ptrdiff_t)k->D + column] - shift, *at = to + i * rs;
 			if (circle) {
-				double angle = gp__two_pi * (double)x / (double)hyp[base->shape_param];
-				at[2 * d * cs] = (odvgp_real)cos(angle) * scale;
-				at[(2 * d + 1) * cs] = (odvgp_real)sin(angle) * scale;
+				gp__wide angle = GP__W(gp__two_pi) * (gp__wide)x / (gp__wide)hyp[base->shape_param];
+				at[2 * d * cs] = (odvgp_real)gp__cos(angle) * scale;
+				at[(2 * d + 1) * cs] = (odvgp_real)gp__sin(angle) * scale;
 			} else at[d * cs] = base->ard ? gp__scaled(x, scale) : x;
 		}
 	}
@@ -5510,13 +5664,13 @@ static ptrdiff_t gp__patches_across(const gp__patches *p)
 }
 static ptrdiff_t gp__patches_count(const gp__patches *p)
 {
-	return p->height ? gp__patches_down(p) * gp__patches_across(p) : 0;
+	return GP__DESK && p->height ? gp__patches_down(p) * gp__patches_across(p) : 0;
 }
 
 /*	Rows that a layer makes of an input. */
 static ptrdiff_t gp__rows_of_input(const gp__patches *p)
 {
-	return p->image_output ? GP__MAX(1, gp__patches_count(p)) : 1;
+	return GP__DESK && p->image_output ? GP__MAX(1, gp__patches_count(p)) : 1;
 }
 
 static ptrdiff_t gp__patches_summed(const gp__patches *p)
@@ -5527,12 +5681,13 @@ static ptrdiff_t gp__patches_summed(const gp__patches *p)
 /*	Columns of an inducing input, where those of an input are D. */
 static ptrdiff_t gp__patch_columns(const gp__patches *p, ptrdiff_t D)
 {
-	return p->height ? (ptrdiff_t)p->rows * p->columns * p->channels + 2 * p->located : D;
+	return GP__DESK && p->height ? (ptrdiff_t)p->rows * p->columns * p->channels + 2 * p->located
+								 : D;
 }
 
 static ptrdiff_t gp__row_columns(const gp__patches *p, ptrdiff_t D)
 {
-	return p->image_output ? gp__patch_columns(p, D) : D;
+	return GP__DESK && p->image_output ? gp__patch_columns(p, D) : D;
 }
 
 /*	Patch t of the image x, or, with dx, the adjoint: adds `patch` to dx. */
@@ -5571,7 +5726,7 @@ static int gp__patches_ok(const gp__patches *p, ptrdiff_t D)
 	return p->height > 0 && p->width > 0 && p->channels > 0 && p->rows > 0 &&
 		   p->rows <= p->height && p->columns > 0 && p->columns <= p->width && p->stride > 0 &&
 		   (p->located & 1) == p->located && (p->image_output & 1) == p->image_output &&
-		   (double)p->height * (double)p->width * (double)p->channels == (double)D;
+		   (gp__wide)p->height * (gp__wide)p->width * (gp__wide)p->channels == (gp__wide)D;
 }
 
 /* --- a job: one operation on K = k(X1, X2); its scratch --- */
@@ -5765,8 +5920,8 @@ static odvgp_real gp__base_polynomial(
 	return power * t;
 }
 
-/*	Base kernel l's values for row i of X1 and columns j ... j + 63, and its derivatives to c.
-	Inlined: calls would cost 5 % of a kernel matrix. */
+/*	Base kernel l's values for row i of X1 and the chunk of columns from j on, and its derivatives
+	to c. Inlined: calls would cost 5 % of a kernel matrix. */
 GP__INLINE void gp__base_values(const gp__kjob *job, uint32_t l, ptrdiff_t i, ptrdiff_t j,
 		const odvgp_real *d2, odvgp_real *k, const gp__kchunk *c)
 {
@@ -5806,8 +5961,8 @@ GP__INLINE void gp__base_values(const gp__kjob *job, uint32_t l, ptrdiff_t i, pt
 	}
 }
 
-/*	All nodes for current row `row` and columns j ... j + 63. Returns the kernel's values: `to`, or
-	if that is NULL a part of c. */
+/*	All nodes for current row `row` and the chunk of columns from j on. Returns the kernel's values:
+	`to`, or if that is NULL a part of c. */
 static const odvgp_real *gp__chunk_forward(
 		const gp__kjob *job, const gp__kchunk *c, ptrdiff_t row, ptrdiff_t j, odvgp_real *to)
 {
@@ -6008,9 +6163,10 @@ static void gp__kernel_begin(gp__kjob *job, gp__arena scratch, int adjoint)
 }
 
 /*	Multiplications for `rows` rows, for the watch; exp counts as about 20 multiplications. */
-GP__TRAINING double gp__kernel_work(const gp__kjob *job, ptrdiff_t rows)
+GP__TRAINING gp__wide gp__kernel_work(const gp__kjob *job, ptrdiff_t rows)
 {
-	return (double)rows * (double)job->m * ((double)job->k->D + 20 * (double)job->k->base_kernels);
+	return (gp__wide)rows * (gp__wide)job->m *
+		   ((gp__wide)job->k->D + 20 * (gp__wide)job->k->base_kernels);
 }
 
 /*	job->K or job->out and, if job->kept, what the adjoint needs. */
@@ -6151,7 +6307,7 @@ static void gp__point_back(const gp__kjob *job, uint32_t g, const odvgp_real *x,
 			continue;
 		}
 		odvgp_real period = job->hyp[base->shape_param],
-				   rate = (odvgp_real)(gp__two_pi / (double)period);
+				   rate = (odvgp_real)(GP__W(gp__two_pi) / (gp__wide)period);
 		odvgp_real derivative = rate * (gradient[c + 1] * point[c] - gradient[c] * point[c + 1]);
 		if (dx) dx[column] += derivative;
 		if (job->dhyp)
@@ -6360,7 +6516,7 @@ GP__TRAINING void gp__images_diag(
 	other, [columns, ld]. The last chunk is read up to POINTS_BEYOND numbers beyond its end, which
 	must be finite. */
 #define GP__POINTS_UNIT   16 /* ld is a multiple: 64 bytes or more */
-#define GP__POINTS_BEYOND (GP__CHUNK - GP__POINTS_UNIT)
+#define GP__POINTS_BEYOND 48 /* the largest GP__CHUNK less that; blocks hold them */
 
 static ptrdiff_t gp__points_ld(ptrdiff_t m)
 {
@@ -6547,7 +6703,7 @@ typedef struct {
 	   logarithms), without the factor N/B. expect stores dmean and dvar [F,ld], and adds to dpar.
 	   All three are NULL if only the value is requested. */
 	odvgp_real *dmean, *dvar;
-	double *dpar;
+	gp__wide *dpar;
 } gp__lik_job;
 
 /*	A chunk of rows for one target, at one point f each. Rows beyond the job's repeat the first. */
@@ -6555,7 +6711,7 @@ typedef struct {
 	const struct gp__likelihood *lik;
 	const odvgp_real *par;
 	const odvgp__simd *isa;
-	double jitter;
+	gp__wide jitter;
 	ptrdiff_t n, classes, H;
 	const odvgp_real *t, *w;
 	odvgp_real *y, *seen, *mean, *sd,
@@ -6564,7 +6720,7 @@ typedef struct {
 	odvgp_real *logp, *df;         /* results */
 	odvgp_real *a, *b;             /* work of logp */
 	odvgp_real *sum, *dm, *dv, *z; /* work of the rule */
-	double *dpar;                  /* NULL: no derivatives in parameters */
+	gp__wide *dpar;                /* NULL: no derivatives in parameters */
 } gp__lik_chunk;
 enum {
 	GP__LIK_ARRAYS = 14,
@@ -6578,18 +6734,18 @@ enum {
 typedef struct {
 	const char *name; /* of the slot */
 	ptrdiff_t count;  /* of values; 0: ORDINAL's classes - 2; -1: the Gaussian's noises */
-	double start;     /* of each value, in the likelihood's units */
+	gp__wide start;   /* of each value, in the likelihood's units */
 	int positive;     /* 1: trained through config.positive_transform */
 	int power;        /* SCALABLE: odvgp_init_data sets start * (targets' sd)^power */
 	int fixed;        /* 1: not trainable unless odvgp_set_trainable says so */
 	int rate;         /* 1: a rate of wrong classes, below that of guessing, 1 - 1 / P */
 } gp__lik_param;
 
-typedef double gp__lik_expect(const gp__lik_job *job);
+typedef gp__wide gp__lik_expect(const gp__lik_job *job);
 typedef void gp__lik_moments(const gp__lik_job *job, odvgp_real *mean, odvgp_real *var);
-typedef double gp__lik_density(const gp__lik_job *job, ptrdiff_t at);
+typedef gp__wide gp__lik_density(const gp__lik_job *job, ptrdiff_t at);
 typedef void gp__lik_logp(const gp__lik_chunk *c);
-typedef double gp__lik_base(double y, const odvgp_real *par, double *dpar);
+typedef gp__wide gp__lik_base(gp__wide y, const odvgp_real *par, gp__wide *dpar);
 typedef void gp__lik_rows(
 		const gp__lik_job *job, const gp__lik_chunk *c, ptrdiff_t t, ptrdiff_t from);
 
@@ -6608,7 +6764,7 @@ typedef struct gp__likelihood {
 	gp__lik_density *log_density;
 	/* Targets: finite, above `least` (of whole numbers: at least), at most `most`; else `why`.
 	   Class numbers have no `most`. */
-	double least, most;
+	gp__wide least, most;
 	int whole;
 	const char *why;
 	/* log p(y|f) without `base`, which does not depend on f, to c->logp; its derivative in f to
@@ -6671,26 +6827,26 @@ static odvgp_status gp__check_functions(const gp__likelihood *lik, ptrdiff_t P, 
 	ptrdiff_t F = functions ? functions : P;
 	if (functions && (several || functions < P))
 		return gp__fail(info, several ? ODVGP_E_UNSUPPORTED : ODVGP_E_ARG, "functions", -1,
-				(double)functions,
+				(gp__wide)functions,
 				several ? "must be 0 for a likelihood that couples functions"
 						: "must be at least P, or 0 for no mixing");
 	if (ordinal ? F != 1 : of_f ? F < 2 || F > GP__MOST_CLASSES : several && F % 2)
-		return gp__fail(info, ODVGP_E_ARG, "P", -1, (double)F,
+		return gp__fail(info, ODVGP_E_ARG, "P", -1, (gp__wide)F,
 				ordinal ? "must be 1 for this likelihood"
 				: of_f  ? "must be the number of classes, 2..200, for this likelihood"
 						: "must be even: a function and its noise for each target");
 	if (ordinal ? classes < 2 : classes != 0)
-		return gp__fail(info, ODVGP_E_ARG, "lik.classes", -1, (double)classes,
+		return gp__fail(info, ODVGP_E_ARG, "lik.classes", -1, (gp__wide)classes,
 				ordinal ? "must be at least 2" : "is only for the ordinal likelihood");
 	return ODVGP_OK;
 }
 
-static int gp__target_ok(const gp__likelihood *lik, ptrdiff_t classes, double y)
+static int gp__target_ok(const gp__likelihood *lik, ptrdiff_t classes, gp__wide y)
 {
-	double most = lik->flags & GP__LIK_CLASSES ? (double)classes - 1 : lik->most;
-	int closed = lik->whole || lik->least == -DBL_MAX;
+	gp__wide most = lik->flags & GP__LIK_CLASSES ? (gp__wide)classes - 1 : lik->most;
+	int closed = lik->whole || lik->least == -GP__MOST;
 	if (!(closed ? y >= lik->least : y > lik->least) || y > most) return 0;
-	return !lik->whole || y == floor(y);
+	return !lik->whole || y == gp__floor(y);
 }
 
 /*	A row of Y: T targets, then its weight, then its exposure or multiple of the noise variance. */
@@ -6703,7 +6859,7 @@ typedef struct {
 static ptrdiff_t gp__y_columns(const gp__y_row *row) { return row->T + row->weights + row->scale; }
 
 /*	What is wrong with column k of a row, or NULL. */
-static const char *gp__y_wrong(const gp__y_row *row, ptrdiff_t k, double v)
+static const char *gp__y_wrong(const gp__y_row *row, ptrdiff_t k, gp__wide v)
 {
 	if (k < row->T) return gp__target_ok(row->lik, row->classes, v) ? NULL : row->lik->why;
 	if (row->weights && k == row->T) return v >= 0 ? NULL : "a weight must not be negative";
@@ -6718,7 +6874,7 @@ static odvgp_status gp__targets_check(const gp__y_row *row, const odvgp_real *y,
 	if (row->lik->flags & GP__LIK_GAUSSIAN && C == row->T && gp__finite(y, rows * C))
 		return ODVGP_OK;
 	GP__FOR(i, rows * C) {
-		double v = (double)y[i];
+		gp__wide v = (gp__wide)y[i];
 		if (row->missing && i % C < row->T && v != v) continue;
 		if (!(v - v == 0))
 			return gp__fail(info, ODVGP_E_NAN, "Y", first + i / C, v, "a row is not finite");
@@ -6728,14 +6884,15 @@ static odvgp_status gp__targets_check(const gp__y_row *row, const odvgp_real *y,
 	return ODVGP_OK;
 }
 
-/* --- the rule --- */
-
-#define GP__LEAST_SD (sizeof(odvgp_real) == 4 ? GP__R(1e-3) : GP__R(1e-5))
-
 static odvgp_real gp__weight(const gp__lik_job *job, ptrdiff_t row)
 {
 	return job->weight ? job->weight[row] : 1;
 }
+
+#ifndef ODVGP_FLOAT_ONLY
+/* --- the rule --- */
+
+#define GP__LEAST_SD (sizeof(odvgp_real) == 4 ? GP__R(1e-3) : GP__R(1e-5))
 
 /*	Rows from `from` on of target t and function t. */
 static gp__lik_chunk gp__lik_chunk_of(const gp__lik_job *job, ptrdiff_t t, ptrdiff_t from)
@@ -7007,28 +7164,14 @@ static double gp__gamma_peak(double log_k)
 	return 0.5 * (log_k - gp__log_2pi) - gp__stirling(k);
 }
 
+#endif /* ODVGP_FLOAT_ONLY */
+
 /* --- mean f, and a variance that does not depend on f --- */
 
 /*	`at` is the place of each target of each row. */
 #define GP__EACH_TARGET(at) \
 	for (ptrdiff_t each = 0, at = 0; each < job->T * job->n; \
 			each++, at = each / job->n * job->ld + each % job->n)
-
-/*	w times the derivatives; 0 for a missing target. */
-static void gp__put_slopes(
-		const gp__lik_job *job, ptrdiff_t at, double w, double dmean, double dvar)
-{
-	if (!job->dmean) return;
-	job->dmean[at] = (odvgp_real)(w > 0 ? w * dmean : 0);
-	job->dvar[at] = (odvgp_real)(w > 0 ? w * dvar : 0);
-}
-
-/*	The row's weight; 0 for a missing target. */
-static double gp__target_weight(const gp__lik_job *job, ptrdiff_t at)
-{
-	odvgp_real y = job->Y[at];
-	return y == y ? (double)gp__weight(job, at % job->ld) : 0;
-}
 
 /*	Gaussian; Student's t, infinite for df <= 2; else Laplace. */
 static void gp__noise_moments(const gp__lik_job *job, odvgp_real *mean, odvgp_real *var)
@@ -7050,43 +7193,61 @@ static ptrdiff_t gp__noise_of(const gp__lik_job *job, ptrdiff_t t)
 	return job->noises > 1 ? t : 0;
 }
 
-/*	With weight w and noise e s: -w (log(2 pi e s) + (d^2 + var) / (e s)) / 2. */
-static double gp__gaussian_expect_target(const gp__lik_job *job, ptrdiff_t t)
+/*	With weight w and noise e s: -w (gp__log(2 pi e s) + (d^2 + var) / (e s)) / 2. */
+static gp__wide gp__gaussian_expect_target(const gp__lik_job *job, ptrdiff_t t)
 {
 	const odvgp_real *y = job->Y + t * job->ld, *mean = job->mean + t * job->ld,
 					 *var = job->var + t * job->ld;
-	double squares = 0, s = (double)job->par[gp__noise_of(job, t)], inverse = 1 / s, n = 0,
-		   logs = 0;
+	gp__wide squares = 0, s = (gp__wide)job->par[gp__noise_of(job, t)], inverse = 1 / s, n = 0,
+			 logs = 0;
 	GP__FOR(i, job->n) {
-		double d = (double)(y[i] - mean[i]), w = (double)gp__weight(job, i), part = w;
+		gp__wide d = (gp__wide)(y[i] - mean[i]), w = (gp__wide)gp__weight(job, i), part = w;
 		if (d != d && y[i] != y[i]) d = w = part = 0; /* missing */
 		if (job->noise) {
-			part /= (double)job->noise[i];
-			logs += w * log((double)job->noise[i]);
+			part /= (gp__wide)job->noise[i];
+			logs += w * gp__log((gp__wide)job->noise[i]);
 		}
 		n += w;
-		squares += part * (d * d + (double)var[i]);
+		squares += part * (d * d + (gp__wide)var[i]);
 		if (!job->dmean) continue;
 		job->dmean[t * job->ld + i] = (odvgp_real)(d * inverse * part);
-		job->dvar[t * job->ld + i] = (odvgp_real)(-0.5 * inverse * part);
+		job->dvar[t * job->ld + i] = (odvgp_real)(-GP__W(0.5) * inverse * part);
 	}
-	if (job->dpar) job->dpar[gp__noise_of(job, t)] += 0.5 * inverse * (squares * inverse - n);
-	return -0.5 * (n * (gp__log_2pi + log(s)) + logs + squares * inverse);
+	if (job->dpar)
+		job->dpar[gp__noise_of(job, t)] += GP__W(0.5) * inverse * (squares * inverse - n);
+	return GP__W(-0.5) * (n * (GP__W(gp__log_2pi) + gp__log(s)) + logs + squares * inverse);
 }
 
-static double gp__gaussian_expect(const gp__lik_job *job)
+static gp__wide gp__gaussian_expect(const gp__lik_job *job)
 {
-	double sum = 0;
+	gp__wide sum = 0;
 	GP__FOR(t, job->T) sum += gp__gaussian_expect_target(job, t);
 	return sum;
 }
 
-static double gp__gaussian_density(const gp__lik_job *job, ptrdiff_t at)
+static gp__wide gp__gaussian_density(const gp__lik_job *job, ptrdiff_t at)
 {
-	double e = job->noise ? (double)job->noise[at % job->ld] : 1,
-		   v = (double)job->var[at] + e * (double)job->par[gp__noise_of(job, at / job->ld)],
-		   d = (double)(job->Y[at] - job->mean[at]);
-	return -0.5 * (gp__log_2pi + log(v) + d * d / v);
+	gp__wide e = job->noise ? (gp__wide)job->noise[at % job->ld] : 1,
+			 v = (gp__wide)job->var[at] + e * (gp__wide)job->par[gp__noise_of(job, at / job->ld)],
+			 d = (gp__wide)(job->Y[at] - job->mean[at]);
+	return GP__W(-0.5) * (GP__W(gp__log_2pi) + gp__log(v) + d * d / v);
+}
+
+#ifndef ODVGP_FLOAT_ONLY
+/*	w times the derivatives; 0 for a missing target. */
+static void gp__put_slopes(
+		const gp__lik_job *job, ptrdiff_t at, double w, double dmean, double dvar)
+{
+	if (!job->dmean) return;
+	job->dmean[at] = (odvgp_real)(w > 0 ? w * dmean : 0);
+	job->dvar[at] = (odvgp_real)(w > 0 ? w * dvar : 0);
+}
+
+/*	The row's weight; 0 for a missing target. */
+static double gp__target_weight(const gp__lik_job *job, ptrdiff_t at)
+{
+	odvgp_real y = job->Y[at];
+	return y == y ? (double)gp__weight(job, at % job->ld) : 0;
 }
 
 /*	With u = (y - f) / scale: log p = -(df + 1) / 2 log(1 + u^2 / df) + base. */
@@ -7959,18 +8120,23 @@ static double gp__heteroscedastic_density(const gp__lik_job *job, ptrdiff_t at)
 	return gp__log_integral(&p, 0);
 }
 
+#endif /* ODVGP_FLOAT_ONLY */
+
 /* --- densities, probabilities of classes --- */
 
 /*	log E_q[p(y|f)] of each target [T,ld]. */
 static void gp__log_density(const gp__lik_job *job, odvgp_real *density)
 {
+#ifndef ODVGP_FLOAT_ONLY
 	if (!job->lik->log_density) {
 		gp__softmax_densities(job, density);
 		return;
 	}
+#endif
 	GP__EACH_TARGET(at) density[at] = (odvgp_real)job->lik->log_density(job, at);
 }
 
+#ifndef ODVGP_FLOAT_ONLY
 /*	Probabilities p of all classes, or of y = 1, and p - p^2. SOFTMAX has a rule for each class, so
 	its p are divided by their sum. */
 static void gp__class_moments(const gp__lik_job *all, odvgp_real *mean, odvgp_real *var)
@@ -8001,10 +8167,13 @@ static void gp__class_moments(const gp__lik_job *all, odvgp_real *mean, odvgp_re
 		}
 }
 
+#endif /* ODVGP_FLOAT_ONLY */
+
 /* --- the table --- */
 
 /*	{name, count, start, positive, power, fixed, rate} */
-static const gp__lik_param gp__noise_param[] = {{"noise_variance", -1, 0.1, 1, 2, 0, 0}};
+static const gp__lik_param gp__noise_param[] = {{"noise_variance", -1, GP__W(0.1), 1, 2, 0, 0}};
+#ifndef ODVGP_FLOAT_ONLY
 static const gp__lik_param gp__scale_params[] = {
 		{"scale", 1, 0.1, 1, 1, 0, 0}, {"df", 1, 4, 1, 0, 0, 0}};
 static const gp__lik_param gp__size_param[] = {{"size", 1, 1, 1, 0, 0, 0}};
@@ -8013,13 +8182,14 @@ static const gp__lik_param gp__precision_param[] = {{"precision", 1, 10, 1, 0, 0
 static const gp__lik_param gp__cut_params[] = {
 		{"gap", 0, 1, 1, 0, 0, 0}, {"cut", 1, -0.5, 0, 0, 0, 0}};
 static const gp__lik_param gp__epsilon_param[] = {{"epsilon", 1, 1e-3, 1, 0, 1, 1}};
+#endif
 
 #define GP__CONCAVE (GP__LIK_LOG_CONCAVE | GP__LIK_FACTORS)
 #define GP__RATE    (GP__CONCAVE | GP__LIK_EXPOSURE)
 #define GP__SCALED  (GP__LIK_FACTORS | GP__LIK_SCALABLE)
 #define GP__COUNTS  0, HUGE_VAL, 1, "must be a count: 0, 1, 2, ..."
 /* tcc does not take -HUGE_VAL for a constant. */
-#define GP__REALS   -DBL_MAX, HUGE_VAL, 0, ""
+#define GP__REALS   -GP__MOST, GP__W(HUGE_VAL), 0, ""
 #define GP__ABOVE_0 0, HUGE_VAL, 0, "must be above 0"
 #define GP__SHARES  0, 1 - DBL_EPSILON / 2, 0, "must lie between 0 and 1"
 #define GP__BINARY  0, 1, 1, "must be 0 or 1"
@@ -8043,6 +8213,7 @@ static const gp__likelihood gp__likelihoods[] = {
 		GP__LIK(GAUSSIAN, "gaussian", GP__LIK_GAUSSIAN | GP__CONCAVE | GP__LIK_SCALABLE,
 				gp__noise_param, 1, gp__gaussian_expect, gp__noise_moments, gp__gaussian_density,
 				GP__REALS, NULL, NULL, NULL),
+#ifndef ODVGP_FLOAT_ONLY
 		GP__LIK(BERNOULLI, "bernoulli", GP__CONCAVE | GP__LIK_LINK, NULL, 0, gp__chunks_expect,
 				gp__class_moments, gp__bernoulli_density, GP__BINARY, gp__bernoulli_logp, NULL,
 				gp__quad_chunk),
@@ -8078,6 +8249,7 @@ static const gp__likelihood gp__likelihoods[] = {
 		GP__LIK(HETEROSCEDASTIC, "heteroscedastic", 0, NULL, 0, gp__heteroscedastic_expect,
 				gp__heteroscedastic_moments, gp__heteroscedastic_density, GP__REALS, NULL, NULL,
 				NULL),
+#endif
 };
 
 /* ---- >>predictor   the frozen model
@@ -8243,12 +8415,12 @@ static ptrdiff_t gp__view_layout(
 {
 	ptrdiff_t U = p->units, P = p->P / U, M = p->M, Mg = p->M_gamma, Mr = p->M_factor, used = 0;
 	ptrdiff_t Dz = gp__patch_columns(&p->patches, p->D), Dx = gp__row_columns(&p->patches, p->D);
-	double total = 0;
+	gp__wide total = 0;
 	int dense = gp__is_dense(p), diagonal = p->factor == GP__DIAGONAL_OF_INVERSE;
-	if ((double)P * ((double)M + (double)Mg) > (double)PTRDIFF_MAX / 64) return -1;
+	if ((gp__wide)P * ((gp__wide)M + (gp__wide)Mg) > (gp__wide)PTRDIFF_MAX / 64) return -1;
 #define GP__PIECE(field, rows, cols) \
-	total += (double)U * (double)(rows) * (double)(cols); \
-	if (total > (double)PTRDIFF_MAX / 64) return -1; \
+	total += (gp__wide)U * (gp__wide)(rows) * (gp__wide)(cols); \
+	if (total > (gp__wide)PTRDIFF_MAX / 64) return -1; \
 	v->field = base ? base + used + unit * ((rows) * (cols)) : NULL; \
 	used += U * ((rows) * (cols));
 	GP__PIECE(beta, p->columns, gp__points_ld(M))
@@ -8472,7 +8644,7 @@ static size_t gp__scratch_size(
 	if (!gp__served(s)) return gp__no_size(gp__not_served(info));
 	if (rows < 1)
 		return gp__no_size(
-				gp__fail(info, ODVGP_E_ARG, what, -1, (double)rows, "must be above 0"));
+				gp__fail(info, ODVGP_E_ARG, what, -1, (gp__wide)rows, "must be above 0"));
 	if (!sampling && gp__layer_of(s)->layers > 1) rows = GP__MIN(rows, gp__predict_most(s));
 	size_t bytes = gp__predict_size(s, rows, sampling);
 	return bytes ? bytes : gp__too_large(info, what);
@@ -8543,9 +8715,9 @@ static ptrdiff_t gp__predict_inputs(gp__prediction *t, const odvgp_real *X, ptrd
 	const gp__patches *p = &t->p->patches;
 	ptrdiff_t D = t->p->D, rows = gp__rows_of_input(p);
 	GP__FOR(i, n) {
-		odvgp_real *x = p->image_output ? t->patches : t->X + i * D;
+		odvgp_real *x = GP__DESK && p->image_output ? t->patches : t->X + i * D;
 		GP__FOR(d, D) x[d] = (X[i * D + d] - t->v.x_mean[d]) / t->v.x_scale[d];
-		if (p->image_output) gp__patches_move(p, x, NULL, t->X + i * rows * t->D);
+		if (GP__DESK && p->image_output) gp__patches_move(p, x, NULL, t->X + i * rows * t->D);
 	}
 	return n * rows;
 }
@@ -8575,7 +8747,7 @@ static void gp__predict_point(gp__prediction *t, const odvgp_real *x, ptrdiff_t 
 	gp__points_place(t->kernel, t->v.hyp, x, 1, t->job->centre, t->point, 1);
 }
 
-/*	Its kernel values with points j ... j + 63. */
+/*	Its kernel values with the chunk of points from j on. */
 static const odvgp_real *gp__predict_chunk(gp__prediction *t, ptrdiff_t j)
 {
 	return gp__chunk_forward(t->job, &t->chunk, 0, j, NULL);
@@ -8818,7 +8990,7 @@ static odvgp_status gp__rows_finite(const odvgp_real *X, ptrdiff_t n, ptrdiff_t 
 {
 	ptrdiff_t bad = gp__first_nonfinite(X, n * D);
 	if (bad < 0) return ODVGP_OK;
-	return gp__fail(info, ODVGP_E_NAN, "X", bad / D, (double)X[bad], "a row is not finite");
+	return gp__fail(info, ODVGP_E_NAN, "X", bad / D, (gp__wide)X[bad], "a row is not finite");
 }
 
 static odvgp_status gp__predict_check(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
@@ -8827,9 +8999,9 @@ static odvgp_status gp__predict_check(const odvgp_server *s, const odvgp_real *X
 	const gp__predictor *p = gp__served(s);
 	if (!p) return gp__not_served(info);
 	if (n && (!X || !scratch)) return gp__is_null(info, X ? "scratch" : "X");
-	if (n < 0) return gp__fail(info, ODVGP_E_ARG, "n", -1, (double)n, "is out of range");
+	if (n < 0) return gp__fail(info, ODVGP_E_ARG, "n", -1, (gp__wide)n, "is out of range");
 	if (n > PTRDIFF_MAX / 64 / (p->columns + s->D + GP__MAX(s->P, s->T) + 3))
-		return gp__fail(info, ODVGP_E_SIZE, "n", -1, (double)n, "is too large");
+		return gp__fail(info, ODVGP_E_SIZE, "n", -1, (gp__wide)n, "is too large");
 	return gp__rows_finite(X, n, p->D, info);
 }
 
@@ -8914,7 +9086,7 @@ static void gp__predict_mix(
 		gp__prediction *t, int squares, odvgp_real *x, ptrdiff_t n, ptrdiff_t ld)
 {
 	ptrdiff_t P = t->p->P;
-	for (ptrdiff_t j = 0; j < n && t->p->mixed; j += t->ld) {
+	for (ptrdiff_t j = 0; j < n && GP__DESK && t->p->mixed; j += t->ld) {
 		ptrdiff_t cols = GP__MIN(n - j, t->ld);
 		GP__FOR(q, P) gp__copy(t->latent + q * t->ld, x + q * ld + j, cols);
 		gp__mix_rows(
@@ -8970,7 +9142,7 @@ static odvgp_status gp__predict_run(
 	int variances = c->var || c->mean_y || c->var_y || c->logp;
 	gp__prediction *t = NULL;
 	gp__arena a = gp__scratch_arena(scratch, bytes);
-	int deep = gp__layer_of(c->s)->layers > 1;
+	int deep = GP__DESK && gp__layer_of(c->s)->layers > 1;
 	if (!rows || (deep && bytes < gp__predict_size(c->s, rows, 0))) return gp__scratch_small(info);
 	if (deep) gp__between_layout(&a, c->s, rows, 0, &c->between);
 	else if (!(t = gp__predict_begin(c->s, rows, 0, a))) return gp__scratch_small(info);
@@ -9127,7 +9299,7 @@ static void gp__predict_targets(gp__prediction *t, const odvgp_real *Y, ptrdiff_
 		GP__FOR(i, n) t->scale[i] = Y[i * C + C - 1];
 	if (t->scale && !gaussian)
 		GP__FOR(q, T)
-			GP__FOR(i, n) t->mean[q * t->ld + i] += (odvgp_real)log((double)t->scale[i]);
+			GP__FOR(i, n) t->mean[q * t->ld + i] += (odvgp_real)gp__log((gp__wide)t->scale[i]);
 }
 
 /*	logp holds sum_k exp(l_k - top) over samples, in the end top + log of their mean. */
@@ -9146,17 +9318,17 @@ static void gp__use_densities(
 		odvgp_real sum = 0, *logp = c->logp + first + i;
 		GP__FOR(q, T) {
 			sum += t->of_y[q * t->ld + i];
-			sum -= (odvgp_real)log((double)t->v.y_scale[q]);
+			sum -= (odvgp_real)gp__log((gp__wide)t->v.y_scale[q]);
 		}
 		if (!top) {
 			*logp = sum;
 			continue;
 		}
 		if (!k || sum > top[i]) {
-			*logp = k ? *logp * (odvgp_real)exp((double)(top[i] - sum)) + 1 : 1;
+			*logp = k ? *logp * (odvgp_real)gp__exp((gp__wide)(top[i] - sum)) + 1 : 1;
 			top[i] = sum;
-		} else *logp += (odvgp_real)exp((double)(sum - top[i])); /* NaN stays NaN */
-		if (k + 1 == S) *logp = top[i] + (odvgp_real)log((double)*logp / (double)S);
+		} else *logp += (odvgp_real)gp__exp((gp__wide)(sum - top[i])); /* NaN stays NaN */
+		if (k + 1 == S) *logp = top[i] + (odvgp_real)gp__log((gp__wide)*logp / (gp__wide)S);
 	}
 	gp__predict_note(c, c->logp + first, first, count, 1);
 }
@@ -9377,8 +9549,8 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *s, const odvgp_real *X, 
 	if (!draws || !f) return gp__is_null(info, draws ? "f" : "draws");
 	if (draws->count == 0) return ODVGP_OK;
 	if (draws->count < 0)
-		return gp__fail(info, ODVGP_E_ARG, "draws", -1, (double)draws->count,
-				"must not be negative");
+		return gp__fail(
+				info, ODVGP_E_ARG, "draws", -1, (gp__wide)draws->count, "must not be negative");
 	size_t need = odvgp_sample_scratch(s, n, info);
 	if (!need) return ODVGP_E_SIZE;
 	if (scratch_bytes < need) return gp__scratch_small(info);
@@ -9584,7 +9756,7 @@ static void gp__group_second(const gp__gradient *g, uint32_t group, ptrdiff_t i,
 		odvgp_real scale = gp__base_column(base, t->v.hyp, d), *to = second + gp__column(base, d);
 		*to = 2 * scale * scale;
 		if (geometry != GP__CIRCLE) continue;
-		odvgp_real rate = (odvgp_real)(gp__two_pi / (double)t->v.hyp[base->shape_param]);
+		odvgp_real rate = (odvgp_real)(GP__W(gp__two_pi) / (gp__wide)t->v.hyp[base->shape_param]);
 		*to = 2 * rate * rate * (u[2 * d] * at[2 * d * ld] + u[2 * d + 1] * at[(2 * d + 1) * ld]);
 	}
 }
@@ -9919,6 +10091,7 @@ ODVGP_API odvgp_status odvgp_predict_gradient(const odvgp_server *s, const odvgp
 
 /* --- odvgp_predict_y_gradient --- */
 
+#ifndef ODVGP_FLOAT_ONLY
 /*	Derivatives of y's mean and variance in f's. */
 typedef struct {
 	double mean_m, mean_v, var_m, var_v;
@@ -9943,6 +10116,8 @@ static gp__y_slopes gp__bernoulli_slopes(double jitter, double m, double v)
 	gp__y_slopes y = {d, d * by_v, (1 - 2 * p) * d, (1 - 2 * p) * d * by_v};
 	return y;
 }
+
+#endif
 
 /*	The likelihoods that scale with y add a constant variance. */
 static odvgp_status gp__y_closed(const gp__predictor *p, odvgp_info *info)
@@ -9969,6 +10144,7 @@ ODVGP_API odvgp_status odvgp_predict_y_gradient(const odvgp_server *s, const odv
 		return gp__refuse(info, ODVGP_E_ARG, "gradient", "needs all of mean, var, dmean and dvar");
 	status = odvgp_predict_gradient(s, X, n, to, scratch, scratch_bytes, info);
 	if (status || !n) return status;
+#ifndef ODVGP_FLOAT_ONLY
 	const gp__likelihood *lik = &gp__likelihoods[p->likelihood];
 	const gp__view v = gp__view_of(p, 0);
 	for (ptrdiff_t k = 0; k < s->F * n && !(lik->flags & GP__LIK_SCALABLE); k++) {
@@ -9983,6 +10159,7 @@ ODVGP_API odvgp_status odvgp_predict_y_gradient(const odvgp_server *s, const odv
 			to->dvar[d] = (odvgp_real)(y.var_m * dm + y.var_v * dv);
 		}
 	}
+#endif
 	status = odvgp_predict_y(s, X, n, to->mean, to->var, scratch, scratch_bytes, info);
 	GP__FOR(k, s->F * n)
 		if (!status && !(gp__finite(to->dmean + k * s->D, s->D) &&
@@ -9991,6 +10168,7 @@ ODVGP_API odvgp_status odvgp_predict_y_gradient(const odvgp_server *s, const odv
 	return status;
 }
 
+#ifndef ODVGP_FLOAT_ONLY
 /* ---- >>uncertain   moments of f at a Gaussian input
 
 	x = m + y, y ~ N(0, S). Multiplied out, a kernel of rbf and linear is a sum of terms
@@ -11118,6 +11296,8 @@ ODVGP_API odvgp_status odvgp_path_at(
 	return gp__predict_result(c.bad, info);
 }
 
+#endif /* ODVGP_FLOAT_ONLY */
+
 /* ---- >>server   opening a frozen block or a file
 
 	A server checks its block once, so that calls need not. A file, always little-endian, is
@@ -11158,7 +11338,8 @@ static void gp__file_u64(gp__file *f, uint64_t *v) { *v = gp__file_bits(f, *v, 8
 /*	n reals of 4 or 8 bytes each. */
 static void gp__file_reals(gp__file *f, odvgp_real *x, ptrdiff_t n, int bytes)
 {
-	if (f->bad || (size_t)n > (f->size - f->used) / (size_t)bytes) {
+	if (f->bad || bytes > (int)sizeof(gp__wide) ||
+			(size_t)n > (f->size - f->used) / (size_t)bytes) {
 		f->bad = 1;
 		return;
 	}
@@ -11168,11 +11349,11 @@ static void gp__file_reals(gp__file *f, odvgp_real *x, ptrdiff_t n, int bytes)
 	}
 	GP__FOR(i, n) {
 		float single = (float)x[i];
-		double wide = (double)x[i];
+		gp__wide wide = (gp__wide)x[i];
 		uint32_t u32;
-		uint64_t bits;
+		uint64_t bits = 0;
 		memcpy(&u32, &single, sizeof u32);
-		memcpy(&bits, &wide, sizeof bits);
+		memcpy(&bits, &wide, sizeof wide);
 		bits = gp__file_bits(f, bytes == 4 ? u32 : bits, bytes);
 		u32 = (uint32_t)bits;
 		memcpy(&single, &u32, sizeof single);
@@ -11283,10 +11464,10 @@ static odvgp_status gp__predictor_start_check(
 		return gp__refuse(
 				info, ODVGP_E_FORMAT, what, "holds no predictor of a machine like this one");
 	if (p->version != GP__PREDICTOR_VERSION)
-		return gp__fail(info, ODVGP_E_UNSUPPORTED, what, -1, (double)p->version,
+		return gp__fail(info, ODVGP_E_UNSUPPORTED, what, -1, (gp__wide)p->version,
 				"holds a predictor of another version: freeze the model again with this one");
 	if (p->base_kernels > ODVGP_MAX_BASE_KERNELS)
-		return gp__fail(info, ODVGP_E_UNSUPPORTED, what, -1, (double)p->base_kernels,
+		return gp__fail(info, ODVGP_E_UNSUPPORTED, what, -1, (gp__wide)p->base_kernels,
 				gp__too_many_base_kernels);
 	return p->base_kernels ? ODVGP_OK
 						   : gp__refuse(info, ODVGP_E_FORMAT, what, "its kernel is not valid");
@@ -11348,7 +11529,8 @@ static odvgp_status gp__predictor_has(const gp__predictor *p, const char *what, 
 	const uint32_t *base = gp__predictor_kernel(p) + gp__kernel_words(p->base_kernels) -
 						   p->base_kernels * GP__BASE_KERNEL_WORDS;
 	int has = (p->layers > 1 || gp__likelihoods[p->likelihood].y_moments) &&
-			  (gp__is_dense(p) || GP__MEMBERS_INVERSE);
+			  (gp__is_dense(p) || GP__MEMBERS_INVERSE) &&
+			  (GP__DESK || (p->layers == 1 && !p->patches.height && !p->mixed));
 	for (uint32_t l = 0; l < p->base_kernels; l++, base += GP__BASE_KERNEL_WORDS)
 		has = has && GP__KERNEL_HAS(base[0]);
 	return has ? ODVGP_OK : gp__unsupported(info, what, gp__left_out);
@@ -11413,7 +11595,7 @@ static odvgp_status gp__bad_block(odvgp_info *info, const char *sentence)
 
 static odvgp_status gp__cut_off(odvgp_info *info, size_t bytes)
 {
-	return gp__fail(info, ODVGP_E_FORMAT, "block", -1, (double)bytes, "is cut off");
+	return gp__fail(info, ODVGP_E_FORMAT, "block", -1, (gp__wide)bytes, "is cut off");
 }
 
 /*	One layer's predictor at the start of a block. */
@@ -11424,7 +11606,7 @@ static odvgp_status gp__predictor_check(const gp__predictor *p, size_t bytes, od
 	odvgp_status s = gp__predictor_start_check(p, "block", info);
 	if (s) return s;
 	if (p->real_size != sizeof(odvgp_real))
-		return gp__fail(info, ODVGP_E_UNSUPPORTED, "block", -1, (double)p->real_size,
+		return gp__fail(info, ODVGP_E_UNSUPPORTED, "block", -1, (gp__wide)p->real_size,
 				"is of the other precision: only a model file can be read in both");
 	if (bytes < gp__predictor_head(p->base_kernels)) return gp__cut_off(info, bytes);
 	if (gp__predictor_measure(p) < 0) return gp__bad_block(info, "its predictor is not valid");
@@ -11501,14 +11683,14 @@ static odvgp_status gp__file_open(
 	gp__file_head_walk(f, h);
 	if (f->bad || h->magic != GP__FILE_MAGIC) return gp__bad_file(info, "this is not a model file");
 	if (h->version != GP__FILE_VERSION)
-		return gp__fail(info, ODVGP_E_UNSUPPORTED, "model file", -1, (double)h->version,
+		return gp__fail(info, ODVGP_E_UNSUPPORTED, "model file", -1, (gp__wide)h->version,
 				h->version > GP__FILE_VERSION
 						? "of a newer format: read it with the release that wrote it"
 						: "of an older format: train the model again, or read it with the release "
 						  "that wrote it");
 	if (h->state_bytes > bytes || h->predictor_bytes > bytes || h->user_bytes > bytes ||
 			GP__FILE_HEAD + h->state_bytes + h->predictor_bytes + h->user_bytes + 8 != bytes)
-		return gp__fail(info, ODVGP_E_FORMAT, "model file", -1, (double)bytes,
+		return gp__fail(info, ODVGP_E_FORMAT, "model file", -1, (gp__wide)bytes,
 				"truncated, or longer than it should be");
 	f->used = bytes - 8;
 	if (gp__file_bits(f, 0, 8) != gp__checksum((const unsigned char *)file, bytes - 8))
@@ -11793,6 +11975,7 @@ ODVGP_API odvgp_status odvgp_file_read(
 }
 #endif
 
+#ifndef ODVGP_FLOAT_ONLY
 /* ---- >>online   learning row by row in a predictor's block
 
 	With hyperparameters, inducing inputs and a_gamma fixed,
@@ -12683,6 +12866,7 @@ ODVGP_API size_t odvgp_online_seal(odvgp_online *o, odvgp_info *info)
 	return gp__predictor_bytes(p);
 }
 
+#endif /* ODVGP_FLOAT_ONLY */
 #endif /* ODVGP_PREDICT_ONLY */
 
 /* ---- >>rows   predictions row by row, for controllers
@@ -12711,7 +12895,7 @@ ODVGP_API size_t odvgp_online_seal(odvgp_online *o, odvgp_info *info)
 
 	To add a base kernel, add its case in gp__rows_base; a likelihood, in gp__y_ok and gp__row_y. */
 
-#if !defined(ODVGP_NO_TRAINING) || defined(ODVGP_PREDICT_ONLY)
+#if !(defined(ODVGP_NO_TRAINING) || defined(ODVGP_FLOAT_ONLY)) || defined(ODVGP_PREDICT_ONLY)
 
 #define GP__ROWS_VERSION 2
 /*	Sizes are below it, so that products of four fit 64 bits. */
@@ -14110,6 +14294,7 @@ ODVGP_API odvgp_status odvgp_compact(
 #endif
 
 #ifndef ODVGP_NO_TRAINING
+#ifndef ODVGP_FLOAT_ONLY
 
 /* ---- >>export   a frozen model as C code
 
@@ -15172,6 +15357,8 @@ ODVGP_API odvgp_status odvgp_export(const odvgp_server *s, const odvgp_export_se
 	return ODVGP_OK;
 }
 
+#endif /* ODVGP_FLOAT_ONLY */
+
 /* ---- >>model   types of training: slots, nodes, units, state
 
 	A model is units on one tape and one parameter vector: one for each layer, or P of one function
@@ -15386,8 +15573,8 @@ struct gp__unit {
 
 /*	Begins the sums over tiles; gp__sums_layout says what follows. */
 typedef struct {
-	double expected;     /* of the EXPECT node */
-	double weight, logs; /* sum of the rows' weights w; of w log e, e a multiple of the noise */
+	gp__wide expected;     /* of the EXPECT node */
+	gp__wide weight, logs; /* sum of the rows' weights w; of w log e, e a multiple of the noise */
 	uint64_t clamped;
 	odvgp_status status; /* the first failure; its row, as in odvgp_info */
 	ptrdiff_t row;
@@ -15433,11 +15620,11 @@ typedef struct {
 	/* nat_valid: a bit per block, (P, j) fit q; good_valid: a last good theta exists */
 	uint64_t nat_valid, good_valid, nat_steps;
 	uint64_t fitted;   /* q is odvgp_fit_q's for the current parameters */
-	double good_elbo;  /* the last good parameters' bound, on their rows */
-	double step_scale; /* factor of all step sizes; below 1 after an undone step */
+	gp__wide good_elbo;  /* the last good parameters' bound, on their rows */
+	gp__wide step_scale; /* factor of all step sizes; below 1 after an undone step */
 	/* L-BFGS knows the bound at the current parameters, on data with this hash */
 	uint64_t lbfgs_valid, lbfgs_data;
-	double lbfgs_expected, lbfgs_kl; /* its two terms, for each unit's lbfgs_jitter */
+	gp__wide lbfgs_expected, lbfgs_kl; /* its two terms, for each unit's lbfgs_jitter */
 } gp__state;
 
 /*	L-BFGS, independent of models. */
@@ -15445,13 +15632,13 @@ typedef struct {
 	ptrdiff_t n, memory;  /* numbers in x; most pairs */
 	uint64_t pairs, next; /* kept; index of the next */
 	odvgp_real *S, *Y;    /* [memory,n] differences of x and of gradients, a ring */
-	double *sy;           /* [memory] s.y > 0 of the pairs */
+	gp__wide *sy;         /* [memory] s.y > 0 of the pairs */
 	odvgp_real *x, *g;    /* [n] the iteration's start, then end; its gradient */
-	double loss;          /* the value at x */
+	gp__wide loss;        /* the value at x */
 	/* [n] direction; a point on the line; its gradient */
 	odvgp_real *d, *trial, *g_trial;
-	double *alpha; /* [memory] work */
-	double length; /* of the last step, in multiples of d; 0: none */
+	gp__wide *alpha; /* [memory] work */
+	gp__wide length; /* of the last step, in multiples of d; 0: none */
 	ptrdiff_t evaluations;
 	unsigned converged : 1, stuck : 1, stopped : 1;
 } gp__lbfgs;
@@ -15459,7 +15646,7 @@ typedef struct {
 /*	Of a column's values; sum and squares of scaled ones (>>init). */
 typedef struct {
 	odvgp_real first;
-	double low, high, sum, squares;
+	gp__wide low, high, sum, squares;
 } gp__column_sums;
 
 #define GP__READ_ROWS 256 /* at most, in one call */
@@ -15524,7 +15711,7 @@ struct odvgp_model {
 static gp__watcher *gp__watch_begin(odvgp_model *m, gp__watcher *own, const odvgp_watch *watch)
 {
 	gp__watcher *outer = m->tape.blas.watcher;
-	if (outer || !watch || !watch->call) return outer;
+	if (!GP__DESK || outer || !watch || !watch->call) return outer;
 	memset(own, 0, sizeof *own);
 	own->watch = *watch;
 	m->tape.blas.watcher = own;
@@ -15542,7 +15729,7 @@ static odvgp_status gp__watch_at(const odvgp_model *m, odvgp_phase phase, ptrdif
 		ptrdiff_t total, const odvgp_report *report, odvgp_info *info)
 {
 	gp__watcher *w = m->tape.blas.watcher;
-	if (!w) return ODVGP_OK;
+	if (!GP__DESK || !w) return ODVGP_OK;
 	w->at.phase = phase;
 	w->at.done = done;
 	w->at.total = total;
@@ -15560,12 +15747,17 @@ static void gp__hold(odvgp_model *m, int held)
 
 #define GP__EACH_NODE(nd, t) for (gp__node *nd = (t)->node + 1; nd <= (t)->node + (t)->nodes; nd++)
 
+/*	Coordinates of q. */
+#define GP__COORDS(u)           (GP__DESK ? (u)->param : ODVGP_PARAMETRISATION_WHITENED)
 #define GP__EACH_UNIT(u, m)     for (gp__unit *u = (m)->unit; u < (m)->unit + (m)->units; u++)
 #define GP__EACH_SLOT(s, m)     for (int s = 1; s <= (m)->par.slots; s++)
 #define GP__EACH_VALUE(i, slot) GP__FROM(i, (slot)->offset, (slot)->offset + (slot)->count)
 
 /*	Whether a unit is in the last layer; whether it is the last of all. */
-static int gp__is_last(const gp__unit *u) { return u->layer + 1 == (int)u->model->cfg.layers; }
+static int gp__is_last(const gp__unit *u)
+{
+	return ODVGP_MAX_LAYERS == 1 || u->layer + 1 == (int)u->model->cfg.layers;
+}
 static int gp__is_top(const gp__unit *u) { return u->number + 1 == u->model->units; }
 
 static gp__node *gp__node_of(const gp__unit *u, gp__ref ref)
@@ -15576,7 +15768,10 @@ static gp__node *gp__node_of(const gp__unit *u, gp__ref ref)
 static odvgp_real *gp__value(const gp__unit *u, gp__ref ref) { return gp__node_of(u, ref)->v; }
 
 /*	The likelihood sees mixtures of the unit's functions. */
-static int gp__is_mixed(const gp__unit *u) { return gp__is_last(u) && u->model->cfg.functions > 0; }
+static int gp__is_mixed(const gp__unit *u)
+{
+	return GP__DESK && gp__is_last(u) && u->model->cfg.functions > 0;
+}
 
 /*	Outputs of each unit of a layer; units of a config of checked layers, whose P is limited. */
 static ptrdiff_t gp__unit_outputs(const odvgp_config *c, int l)
@@ -15626,6 +15821,7 @@ enum { GP__SCALE_PRIOR, GP__SCALE_RESIDUAL, GP__SCALE_SUM };
 
 typedef void gp__part_head(gp__unit *u);
 typedef gp__ref gp__part_tile(gp__unit *u);
+typedef void gp__part_freeze(const gp__unit *u, const gp__view *v);
 
 /*	A mean part; head and tile add its nodes (>>parts). */
 typedef struct gp__mean_part {
@@ -15653,7 +15849,7 @@ typedef struct gp__cov_part {
 	int steps, optimum, objectives;
 	gp__part_head *head;
 	gp__part_tile *tile;
-	void (*freeze)(const gp__unit *u, const gp__view *v);
+	gp__part_freeze *freeze;
 } gp__cov_part;
 
 /* ---- >>params   the parameter vector
@@ -15662,9 +15858,9 @@ typedef struct gp__cov_part {
 	defines, with their values beside theta. Other numbers are their own values. */
 
 /*	1 / (1 + e^|t|): the distance to the nearer bound over high - low, to all digits. */
-static double gp__tail(double t)
+static gp__wide gp__tail(gp__wide t)
 {
-	double e = exp(-fabs(t));
+	gp__wide e = gp__exp(-gp__fabs(t));
 	return e / (1 + e);
 }
 
@@ -15677,27 +15873,27 @@ static odvgp_real gp__low(const gp__params *p, int s)
 
 static odvgp_real gp__to_positive(const gp__params *p, int s, odvgp_real theta)
 {
-	double t = (double)theta, low = (double)gp__low(p, s), high = (double)p->state[s].high,
-		   tail = gp__tail(t);
-	if (high < HUGE_VAL)
+	gp__wide t = (gp__wide)theta, low = (gp__wide)gp__low(p, s), high = (gp__wide)p->state[s].high,
+			 tail = gp__tail(t);
+	if (high < GP__W(HUGE_VAL))
 		return (odvgp_real)(t < 0 ? low + (high - low) * tail : high - (high - low) * tail);
-	if (p->kind == ODVGP_POSITIVE_TRANSFORM_EXP) return (odvgp_real)(low + exp(t));
-	return (odvgp_real)(low + (t > 0 ? t + log1p(exp(-t)) : log1p(exp(t))));
+	if (!GP__DESK || p->kind == ODVGP_POSITIVE_TRANSFORM_EXP) return (odvgp_real)(low + gp__exp(t));
+	return (odvgp_real)(low + (t > 0 ? t + gp__log1p(gp__exp(-t)) : gp__log1p(gp__exp(t))));
 }
 
 /*	A value rounded onto a bound gets the theta where that rounding begins. */
 static odvgp_real gp__from_positive(const gp__params *p, int s, odvgp_real value)
 {
-	double low = (double)gp__low(p, s), high = (double)p->state[s].high, v = (double)value - low,
-		   eps = (double)GP__EPS;
-	if (high < HUGE_VAL) {
-		double size = eps * (high - low), down = GP__MAX(v, size),
-			   up = GP__MAX(high - (double)value, size);
-		return (odvgp_real)(log(down) - log(up));
+	gp__wide low = (gp__wide)gp__low(p, s), high = (gp__wide)p->state[s].high,
+			 v = (gp__wide)value - low, eps = (gp__wide)GP__EPS;
+	if (high < GP__W(HUGE_VAL)) {
+		gp__wide size = eps * (high - low), down = GP__MAX(v, size),
+				 up = GP__MAX(high - (gp__wide)value, size);
+		return (odvgp_real)(gp__log(down) - gp__log(up));
 	}
 	if (low > 0) v = GP__MAX(v, eps * low);
-	if (p->kind == ODVGP_POSITIVE_TRANSFORM_EXP) return (odvgp_real)log(v);
-	return (odvgp_real)(v + log(-expm1(-v)));
+	if (!GP__DESK || p->kind == ODVGP_POSITIVE_TRANSFORM_EXP) return (odvgp_real)gp__log(v);
+	return (odvgp_real)(v + gp__log(-gp__expm1(-v)));
 }
 
 /*	d value / d theta. Without bounds from the value: v for e^t, 1 - e^-v for log(1 + e^t). With
@@ -15705,19 +15901,20 @@ static odvgp_real gp__from_positive(const gp__params *p, int s, odvgp_real value
 static odvgp_real gp__positive_derivative(
 		const gp__params *p, int s, odvgp_real theta, odvgp_real value)
 {
-	double t = (double)theta, low = (double)gp__low(p, s), high = (double)p->state[s].high,
-		   tail = gp__tail(t);
-	if (high < HUGE_VAL) return (odvgp_real)((high - low) * tail * (1 - tail));
-	if (p->kind == ODVGP_POSITIVE_TRANSFORM_EXP) return low > 0 ? (odvgp_real)exp(t) : value;
-	return (odvgp_real)(low > 0 ? t < 0 ? tail : 1 - tail : -expm1(-(double)value));
+	gp__wide t = (gp__wide)theta, low = (gp__wide)gp__low(p, s), high = (gp__wide)p->state[s].high,
+			 tail = gp__tail(t);
+	if (high < GP__W(HUGE_VAL)) return (odvgp_real)((high - low) * tail * (1 - tail));
+	if (!GP__DESK || p->kind == ODVGP_POSITIVE_TRANSFORM_EXP)
+		return low > 0 ? (odvgp_real)gp__exp(t) : value;
+	return (odvgp_real)(low > 0 ? t < 0 ? tail : 1 - tail : -gp__expm1(-(gp__wide)value));
 }
 
 /*	The value, moved inside the bounds (odvgp_set_bounds). */
 static odvgp_real gp__inside(const gp__params *p, int s, odvgp_real value)
 {
 	odvgp_real low = gp__low(p, s), high = p->state[s].high,
-			   margin = GP__R(1e-3) * (high < HUGE_VAL ? high - low : low);
-	if (!(value > low)) return low > 0 || high < HUGE_VAL ? low + margin : value;
+			   margin = GP__R(1e-3) * (high < GP__W(HUGE_VAL) ? high - low : low);
+	if (!(value > low)) return low > 0 || high < GP__W(HUGE_VAL) ? low + margin : value;
 	return value < high ? value : high - margin;
 }
 
@@ -15825,39 +16022,40 @@ static int gp__slot_of(const gp__params *p, ptrdiff_t i)
 /* --- priors and bounds --- */
 
 /*	For x > 0: shifted to x >= 10, then Stirling's series. */
-static double gp__log_gamma(double x)
+static gp__wide gp__log_gamma(gp__wide x)
 {
-	double shift = 0;
+	gp__wide shift = 0;
 	GP__FOR(k, 10)
-		if (x < 10) shift += log(x++);
-	static const double divisors[] = {1680, 1260, 360, 12};
-	double r = 1 / (x * x), series = 1.0 / 1188 - r * 691.0 / 360360;
+		if (x < 10) shift += gp__log(x++);
+	static const gp__wide divisors[] = {1680, 1260, 360, 12};
+	gp__wide r = 1 / (x * x), series = 1 / GP__W(1188) - r * 691 / 360360;
 	GP__FOR(k, GP__COUNT(divisors)) series = 1 / divisors[k] - r * series;
-	return (x - 0.5) * log(x) - x + 0.5 * gp__log_2pi + series / x - shift;
+	return (x - GP__W(0.5)) * gp__log(x) - x + GP__W(0.5 * gp__log_2pi) + series / x - shift;
 }
 
 /*	Log prior density of v in slot s, and its derivative. */
-static double gp__log_prior(const gp__params *p, int s, double v, double *derivative)
+static gp__wide gp__log_prior(const gp__params *p, int s, gp__wide v, gp__wide *derivative)
 {
 	*derivative = 0;
-	if (!(v > 0)) return -HUGE_VAL;
-	double a = (double)p->state[s].prior_a, b = (double)p->state[s].prior_b, z = (log(v) - a) / b;
+	if (!(v > 0)) return -GP__W(HUGE_VAL);
+	gp__wide a = (gp__wide)p->state[s].prior_a, b = (gp__wide)p->state[s].prior_b,
+			 z = (gp__log(v) - a) / b;
 	if (p->state[s].prior == ODVGP_PRIOR_LOGNORMAL) {
 		*derivative = -(1 + z / b) / v;
-		return -log(v) - log(b) - 0.5 * gp__log_2pi - 0.5 * z * z;
+		return -gp__log(v) - gp__log(b) - GP__W(0.5 * gp__log_2pi) - GP__W(0.5) * z * z;
 	}
 	*derivative = (a - 1) / v - b;
-	return a * log(b) - gp__log_gamma(a) + (a - 1) * log(v) - b * v;
+	return a * gp__log(b) - gp__log_gamma(a) + (a - 1) * gp__log(v) - b * v;
 }
 
 /*	Sum of all log priors; subtracts its gradient from the loss's, unless NULL. */
-static double gp__add_priors(const gp__params *p, odvgp_real *grad)
+static gp__wide gp__add_priors(const gp__params *p, odvgp_real *grad)
 {
-	double sum = 0, derivative;
+	gp__wide sum = 0, derivative;
 	for (int s = 1; s <= p->positive_slots; s++) {
 		if (p->state[s].prior == ODVGP_PRIOR_NONE) continue;
 		GP__EACH_VALUE(i, &p->slot[s]) {
-			sum += gp__log_prior(p, s, (double)p->value[i], &derivative);
+			sum += gp__log_prior(p, s, (gp__wide)p->value[i], &derivative);
 			if (grad) grad[i] -= (odvgp_real)derivative;
 		}
 	}
@@ -15866,14 +16064,14 @@ static double gp__add_priors(const gp__params *p, odvgp_real *grad)
 
 static int gp__bounds_ok(odvgp_real low, odvgp_real high)
 {
-	return low >= 0 && low < HUGE_VAL && high > low;
+	return low >= 0 && low < GP__W(HUGE_VAL) && high > low;
 }
 
 static int gp__prior_ok(int kind, odvgp_real a, odvgp_real b)
 {
 	if (kind == ODVGP_PRIOR_NONE) return 1;
 	if (kind != ODVGP_PRIOR_LOGNORMAL && kind != ODVGP_PRIOR_GAMMA) return 0;
-	return a - a == 0 && b > 0 && b < HUGE_VAL && (kind == ODVGP_PRIOR_LOGNORMAL || a > 0);
+	return a - a == 0 && b > 0 && b < GP__W(HUGE_VAL) && (kind == ODVGP_PRIOR_LOGNORMAL || a > 0);
 }
 
 /* --- parameters: start, read, write --- */
@@ -15929,7 +16127,7 @@ static void gp__set_theta(odvgp_model *m, int s, ptrdiff_t i, odvgp_real theta)
 	if (m->par.slot[s].positive) m->par.value[i] = gp__to_positive(&m->par, s, theta);
 }
 
-static void gp__set_positive(odvgp_model *m, ptrdiff_t i, double value)
+static void gp__set_positive(odvgp_model *m, ptrdiff_t i, gp__wide value)
 {
 	int s = gp__slot_of(&m->par, i);
 	m->par.value[i] = gp__inside(&m->par, s, (odvgp_real)value);
@@ -15947,7 +16145,7 @@ static int gp__has_noise(const odvgp_config *c)
 }
 
 /*	No effect with other likelihoods. */
-static void gp__set_noise(odvgp_model *m, double value)
+static void gp__set_noise(odvgp_model *m, gp__wide value)
 {
 	if (gp__has_noise(&m->cfg))
 		GP__EACH_VALUE(i, &m->par.slot[m->slot_lik_params]) gp__set_positive(m, i, value);
@@ -16030,7 +16228,7 @@ static odvgp_status gp__slot_asked(const odvgp_model *m, const char *name, const
 	if (!*index) return gp__refuse(info, ODVGP_E_NAME, "name", NULL);
 	const odvgp_slot *slot = &m->par.slot[*index];
 	if (count == slot->count) return ODVGP_OK;
-	return gp__fail(info, ODVGP_E_SIZE, slot->name, -1, (double)count,
+	return gp__fail(info, ODVGP_E_SIZE, slot->name, -1, (gp__wide)count,
 			"another number of values is expected");
 }
 
@@ -16059,11 +16257,11 @@ ODVGP_API odvgp_status odvgp_set(odvgp_model *m, const char *name, const odvgp_r
 	const odvgp_slot *slot = &m->par.slot[index];
 	GP__FOR(i, count)
 		if (!gp__above(slot, i) && !(values[i] - values[i] == 0))
-			return gp__fail(info, ODVGP_E_NAN, slot->name, i, (double)values[i], "is not finite");
+			return gp__fail(info, ODVGP_E_NAN, slot->name, i, (gp__wide)values[i], "is not finite");
 	const gp__slot_state *state = &m->par.state[index];
 	for (ptrdiff_t i = 0; i < count && slot->positive; i++)
 		if (!(values[i] > 0 && values[i] >= state->low && values[i] <= state->high))
-			return gp__fail(info, ODVGP_E_ARG, slot->name, i, (double)values[i],
+			return gp__fail(info, ODVGP_E_ARG, slot->name, i, (gp__wide)values[i],
 					values[i] > 0 ? "is outside its bounds" : "must be above 0");
 	m->warm_due = 0;
 	GP__FOR(i, count) {
@@ -16115,7 +16313,7 @@ static void gp__bound_slot(odvgp_model *m, int s, odvgp_real low, odvgp_real hig
 	m->par.state[s].low = low;
 	m->par.state[s].high = high;
 	GP__EACH_VALUE(i, slot) {
-		gp__set_positive(m, i, (double)m->par.value[i]);
+		gp__set_positive(m, i, (gp__wide)m->par.value[i]);
 		if (i < m->par.adam) m->m1[i] = m->m2[i] = 0;
 	}
 	m->state.good_valid = 0;
@@ -16129,7 +16327,7 @@ ODVGP_API odvgp_status odvgp_set_bounds(
 	odvgp_status s = gp__slots_asked(m, name, info);
 	if (s) return s;
 	if (!gp__bounds_ok(low, high))
-		return gp__fail(info, ODVGP_E_ARG, "low", -1, (double)low, "must be 0 <= low < high");
+		return gp__fail(info, ODVGP_E_ARG, "low", -1, (gp__wide)low, "must be 0 <= low < high");
 	GP__EACH_SLOT(i, m) {
 		if (!gp__slot_matches(&m->par.slot[i], name)) continue;
 		if (m->par.slot[i].positive) gp__bound_slot(m, i, low, high);
@@ -16160,6 +16358,7 @@ ODVGP_API odvgp_status odvgp_set_prior(odvgp_model *m, const char *name, odvgp_p
 	return gp__slots_result(hits, all, "only positive hyperparameters have priors", info);
 }
 
+#ifndef ODVGP_FLOAT_ONLY
 ODVGP_API size_t odvgp_kernel_text(const odvgp_model *m, char *text, size_t text_bytes)
 {
 	gp__text t = {text, text_bytes, 0};
@@ -16171,6 +16370,7 @@ ODVGP_API size_t odvgp_kernel_text(const odvgp_model *m, char *text, size_t text
 	}
 	return t.used;
 }
+#endif
 
 ODVGP_API ptrdiff_t odvgp_kernel_column(const odvgp_model *m, int term, ptrdiff_t k)
 {
@@ -16240,7 +16440,7 @@ static void gp__do_nothing(gp__node *nd) { (void)nd; }
 static void gp__node_images(const gp__node *nd, int k, gp__kjob *job)
 {
 	gp__node *w = nd->in[k];
-	if (!w) return;
+	if (!GP__DESK || !w) return;
 	job->patches = &nd->of->patches;
 	job->weights = w->v;
 	if (w->needs_grad) job->dweights = w->d;
@@ -16277,7 +16477,7 @@ static int gp__node_images_diag(gp__node *nd, int adjoint)
 {
 	gp__node *hyp = nd->in[0], *X = nd->in[1];
 	gp__kjob job;
-	if (!nd->in[2]) return 0;
+	if (!GP__DESK || !nd->in[2]) return 0;
 	gp__kernel_job(&job, nd->blas, &nd->of->kernel, hyp->v, NULL, 0, X->v, X->rows);
 	if (gp__wants(nd, 0)) job.dhyp = hyp->d;
 	if (gp__wants(nd, 1)) job.dX2 = X->d;
@@ -16368,7 +16568,7 @@ static const char *const gp__jitter_causes[] = {"nearly dependent rows",
 		"a lengthscale far larger than the spread of the inducing points",
 		"inducing points that nearly coincide",
 		"inducing points close to each other for this lengthscale",
-		"float precision: use double, fewer points or more jitter",
+		"float precision: use gp__wide, fewer points or more jitter",
 		"a gamma point close to beta points or to another gamma point",
 		"the kernel is 0 at an inducing point",
 		"a kernel of fewer dimensions than there are inducing points"};
@@ -16382,16 +16582,17 @@ static const char *gp__jitter_matrix(const gp__node *nd)
 static const char *gp__jitter_cause(const gp__node *K, ptrdiff_t pivot)
 {
 	const char *const *cause = gp__jitter_causes;
+	if (!GP__DESK) return NULL;
 	if (K->op == GP__MINUS_PRODUCT) return cause[7];
 	if (K->op != GP__KERNEL) return cause[0];
 	const gp__node *Z = K->in[1];
 	const gp__kernel *kernel = &K->of->kernel;
 	ptrdiff_t D = Z->cols;
-	double nearest = HUGE_VAL, widest = 0, coarse = 0;
+	gp__wide nearest = GP__W(HUGE_VAL), widest = 0, coarse = 0;
 	GP__FOR(i, Z->rows) {
-		double r2 = 0;
+		gp__wide r2 = 0;
 		GP__FOR(d, D) {
-			double x = (double)Z->v[i * D + d] - (double)Z->v[pivot * D + d];
+			gp__wide x = (gp__wide)Z->v[i * D + d] - (gp__wide)Z->v[pivot * D + d];
 			r2 += x * x;
 		}
 		if (i != pivot) nearest = GP__MIN(nearest, r2);
@@ -16399,13 +16600,13 @@ static const char *gp__jitter_cause(const gp__node *K, ptrdiff_t pivot)
 	}
 	GP__EACH_BASE(i, kernel)
 		if (gp__geometry(&kernel->base[i]) == GP__DISTANCE)
-			coarse = GP__MAX(coarse, (double)K->in[0]->v[kernel->base[i].ls]);
+			coarse = GP__MAX(coarse, (gp__wide)K->in[0]->v[kernel->base[i].ls]);
 	if (GP__V(K, pivot, pivot) == 0) return cause[8];
 	if (widest == 0 && Z->rows > 1) return cause[1];
 	if (nearest == 0) return cause[2];
 	if (!gp__kernel_has_distances(kernel)) return cause[9];
-	if (coarse > 10 * sqrt(widest)) return cause[3];
-	if (nearest < 1e-8 * widest) return cause[4];
+	if (coarse > 10 * gp__sqrt(widest)) return cause[3];
+	if (nearest < GP__W(1e-8) * widest) return cause[4];
 	return cause[sizeof(odvgp_real) == 4 ? 6 : 5];
 }
 
@@ -16450,9 +16651,9 @@ static void gp__jitter_restore(gp__tape *t, gp__jitter *to, const gp__jitter *fr
 static odvgp_status gp__jitter_raise(const gp__node *nd, odvgp_real mean, const odvgp_info *bad)
 {
 	gp__tape *t = nd->tape;
-	if (!nd->jitter)
+	if (GP__MEMBERS_INVERSE && !nd->jitter)
 		return gp__fail(t->info, bad->value - bad->value == 0 ? ODVGP_E_NOT_PD : ODVGP_E_NAN, "H",
-				bad->row, bad->value, NULL);
+				bad->row, GP__W(bad->value), NULL);
 	gp__jitter *jitter = nd->jitter;
 	odvgp_real now = jitter->base + jitter->raised,
 			   total = GP__MAX(10 * now, GP__R(16) * GP__EPS * (odvgp_real)nd->rows * mean);
@@ -16462,8 +16663,8 @@ static odvgp_status gp__jitter_raise(const gp__node *nd, odvgp_real mean, const 
 	t->events.cause = gp__jitter_cause(nd->in[0], bad->row);
 	/* past the limit, the kernel is 0, or the stored jitter would underflow */
 	if (!(total <= t->jitter_limit * mean) || !(total > now) || !(total >= GP__TINY))
-		return gp__fail(
-				t->info, ODVGP_E_NOT_PD, t->events.matrix, bad->row, bad->value, t->events.cause);
+		return gp__fail(t->info, ODVGP_E_NOT_PD, t->events.matrix, bad->row, GP__W(bad->value),
+				t->events.cause);
 	t->events.jitter_raised++;
 	jitter->raised = total - jitter->base;
 	jitter->clean = 0;
@@ -16493,14 +16694,14 @@ static void gp__chol_forward(gp__node *nd)
 	odvgp_real mean = gp__mean_diagonal(gp__jitter_prior(nd));
 	odvgp_info bad;
 	if (!(mean - mean == 0)) {
-		t->failed = gp__fail(t->info, ODVGP_E_NAN, gp__jitter_matrix(nd), -1, (double)mean,
+		t->failed = gp__fail(t->info, ODVGP_E_NAN, gp__jitter_matrix(nd), -1, (gp__wide)mean,
 				"a kernel matrix is not finite");
 		return;
 	}
 	jitter->base = gp__jitter_base(nd);
 	for (;;) {
-		if (jitter == &nd->of->jitter[GP__JITTER_BETA])
-			t->events.jitter = (double)(jitter->base + jitter->raised);
+		if (GP__DESK && jitter == &nd->of->jitter[GP__JITTER_BETA])
+			t->events.jitter = (gp__wide)(jitter->base + jitter->raised);
 		t->failed = gp__chol_try(nd, jitter->base + jitter->raised, &bad);
 		if (!t->failed || t->failed == ODVGP_E_STOPPED) return;
 		t->failed = gp__jitter_raise(nd, mean, &bad);
@@ -16987,7 +17188,7 @@ static void gp__divide_forward(gp__node *nd)
 	gp__node *b = nd->in[0], *D = nd->in[1];
 	GP__FOR(j, nd->cols)
 		if (!(D->v[j] > 0)) {
-			nd->tape->failed = gp__fail(nd->tape->info, ODVGP_E_NAN, "kernel", j, (double)D->v[j],
+			nd->tape->failed = gp__fail(nd->tape->info, ODVGP_E_NAN, "kernel", j, (gp__wide)D->v[j],
 					"its variance is not above 0");
 			return;
 		}
@@ -17015,8 +17216,8 @@ static odvgp_real gp__dot_factor(const gp__node *nd)
 static void gp__dot_forward(gp__node *nd)
 {
 	gp__node *A = nd->in[0], *B = nd->in[1];
-	double sum = 0;
-	GP__EACH_ENTRY(i, j, A) sum += (double)GP__V(A, i, j) * (double)GP__V(B, i, j);
+	gp__wide sum = 0;
+	GP__EACH_ENTRY(i, j, A) sum += (gp__wide)GP__V(A, i, j) * (gp__wide)GP__V(B, i, j);
 	nd->v[0] = gp__dot_factor(nd) * (odvgp_real)sum;
 }
 
@@ -17036,13 +17237,13 @@ static void gp__dot_reverse(gp__node *nd)
 static void gp__kl_cov_forward(gp__node *nd)
 {
 	gp__node *Q = nd->in[0];
-	double sum = 0;
+	gp__wide sum = 0;
 	GP__FOR(r, Q->rows) {
 		const odvgp_real *row = Q->v + r * Q->ld;
 		ptrdiff_t i = r % Q->cols;
-		GP__FOR(j, i) sum += 0.5 * (double)row[j] * (double)row[j];
-		double d = fabs((double)row[i]);
-		sum += 0.5 * (d - 1) * (d + 1) - log(d);
+		GP__FOR(j, i) sum += GP__W(0.5) * (gp__wide)row[j] * (gp__wide)row[j];
+		gp__wide d = gp__fabs((gp__wide)row[i]);
+		sum += GP__W(0.5) * (d - 1) * (d + 1) - gp__log(d);
 	}
 	nd->v[0] = (odvgp_real)sum;
 }
@@ -17081,13 +17282,13 @@ static void gp__kl_inverse_forward(gp__node *nd)
 	const gp__node *H = nd->in[0];
 	ptrdiff_t M = H->cols;
 	const odvgp_real *R = nd->aux;
-	double sum = 0;
+	gp__wide sum = 0;
 	GP__FOR(p, H->rows / M) {
-		GP__FOR(i, M) sum += log((double)GP__V(H, p * M + i, i));
+		GP__FOR(i, M) sum += gp__log((gp__wide)GP__V(H, p * M + i, i));
 		gp__kl_inverse_root(nd, p);
 		GP__FOR(i, M) {
-			GP__FOR(j, i) sum += 0.5 * (double)R[i * M + j] * (double)R[i * M + j];
-			sum -= 0.5 * (1 - (double)R[i * M + i]) * (1 + (double)R[i * M + i]);
+			GP__FOR(j, i) sum += GP__W(0.5) * (gp__wide)R[i * M + j] * (gp__wide)R[i * M + j];
+			sum -= GP__W(0.5) * (1 - (gp__wide)R[i * M + i]) * (1 + (gp__wide)R[i * M + i]);
 		}
 	}
 	nd->v[0] = (odvgp_real)sum;
@@ -17120,7 +17321,7 @@ static ptrdiff_t gp__expect_kept(const gp__node *nd, gp__lik_job *job)
 	ptrdiff_t numbers = 0;
 	for (int k = 3; k < 5; k++) numbers += nd->in[k] ? nd->in[k]->cols : 0;
 	gp__arena_init(&a, nd->aux, SIZE_MAX / 2);
-	job->dpar = GP__TAKE(&a, double, numbers);
+	job->dpar = GP__TAKE(&a, gp__wide, numbers);
 	job->dmean = gp__take(&a, mean->rows, mean->ld);
 	job->dvar = gp__take(&a, mean->rows, mean->ld);
 	return numbers;
@@ -17174,7 +17375,7 @@ static void gp__expect_forward(gp__node *nd)
 	gp__lik_job job = gp__expect_job(nd, &a);
 	ptrdiff_t numbers = nd->needs_grad ? gp__expect_kept(nd, &job) : 0;
 	GP__FOR(i, numbers) job.dpar[i] = 0;
-	double sum = t->y->lik->expect(&job);
+	gp__wide sum = t->y->lik->expect(&job);
 	nd->v[0] = (odvgp_real)sum;
 	t->sums->expected += sum;
 }
@@ -17197,7 +17398,7 @@ static void gp__expect_reverse(gp__node *nd)
 		gp__node *par = nd->in[k];
 		if (!par) continue;
 		if (par->needs_grad)
-			GP__FOR(i, par->cols) par->d[i] += (odvgp_real)(job.dpar[i] * (double)nd->d[0]);
+			GP__FOR(i, par->cols) par->d[i] += (odvgp_real)(job.dpar[i] * (gp__wide)nd->d[0]);
 		job.dpar += par->cols;
 	}
 }
@@ -17231,7 +17432,7 @@ static void gp__moments_forward(gp__node *nd)
 	gp__node *A = nd->in[0], *Av = nd->in[1], *r = nd->in[2], *k = nd->in[3];
 	gp__moments m = gp__moments_of(nd, nd->v);
 	ptrdiff_t n = r->cols;
-	double rr = 0, kk = 0;
+	gp__wide rr = 0, kk = 0;
 	if (nd->tape->again) return;
 	GP__FOR(i, 2) {
 		const gp__node *x = nd->in[i];
@@ -17244,11 +17445,11 @@ static void gp__moments_forward(gp__node *nd)
 	if (Av)
 		odvgp_gemm(nd->blas, 0, 1, Av->rows, m.M, n, 1, Av->v, Av->ld, A->v, A->ld, 1,
 				m.S + m.M * m.F, m.F);
-	GP__EACH_ENTRY(p, j, r) rr += (double)GP__V(r, p, j) * (double)GP__V(r, p, j);
-	GP__EACH_ENTRY(p, j, k) kk += (double)GP__V(k, p, j);
+	GP__EACH_ENTRY(p, j, r) rr += (gp__wide)GP__V(r, p, j) * (gp__wide)GP__V(r, p, j);
+	GP__EACH_ENTRY(p, j, k) kk += (gp__wide)GP__V(k, p, j);
 	*m.rr += (odvgp_real)rr;
 	ptrdiff_t outputs = m.P / k->rows; /* outputs that share a row of k */
-	*m.kk += (odvgp_real)(kk * (double)outputs);
+	*m.kk += (odvgp_real)(kk * (gp__wide)outputs);
 }
 
 static void gp__moments_reverse(gp__node *nd)
@@ -17321,7 +17522,7 @@ static gp__collapse gp__collapse_of(gp__node *nd)
 /*	out [n,n], both triangles: (I + S/s)^-1 of the n features from `from` on; work [n,n]. *logs: the
 	sum of log L_ii of the Cholesky factor. */
 static odvgp_status gp__collapse_inverse(const gp__collapse *c, ptrdiff_t from, ptrdiff_t n,
-		odvgp_real *work, odvgp_real *out, double *logs)
+		odvgp_real *work, odvgp_real *out, gp__wide *logs)
 {
 	odvgp_info bad;
 	GP__FOR(i, n) {
@@ -17331,10 +17532,10 @@ static odvgp_status gp__collapse_inverse(const gp__collapse *c, ptrdiff_t from, 
 	}
 	odvgp_status s = odvgp_potrf(c->nd->blas, n, work, n, &bad);
 	if (s)
-		return gp__fail(c->nd->tape->info, ODVGP_E_NAN, "I + A A^T / noise", bad.row, bad.value,
-				"a sum over the rows is not finite");
+		return gp__fail(c->nd->tape->info, ODVGP_E_NAN, "I + A A^T / noise", bad.row,
+				GP__W(bad.value), "a sum over the rows is not finite");
 	*logs = 0;
-	GP__FOR(i, n) *logs += log((double)work[i * n + i]);
+	GP__FOR(i, n) *logs += gp__log((gp__wide)work[i * n + i]);
 	odvgp_trtri(c->nd->blas, n, work, n);
 	odvgp_lauum(c->nd->blas, n, work, n, out, n);
 	gp__mirror(out, n);
@@ -17342,23 +17543,24 @@ static odvgp_status gp__collapse_inverse(const gp__collapse *c, ptrdiff_t from, 
 }
 
 /*	w = J^-1 h over the mean's features; returns h^T w. */
-static double gp__collapse_solve(const gp__collapse *c)
+static gp__wide gp__collapse_solve(const gp__collapse *c)
 {
-	double sum = 0;
+	gp__wide sum = 0;
 	odvgp_gemm(c->nd->blas, 0, 0, c->m.P, c->mean, c->mean, 1, c->m.h, c->m.F, c->J, c->mean, 0,
 			c->w, c->m.F);
 	GP__FOR(p, c->m.P)
-		GP__FOR(i, c->mean) sum += (double)c->w[p * c->m.F + i] * (double)c->m.h[p * c->m.F + i];
+		GP__FOR(i, c->mean)
+			sum += (gp__wide)c->w[p * c->m.F + i] * (gp__wide)c->m.h[p * c->m.F + i];
 	return sum;
 }
 
 /*	tr(J^-1 V) - tr(J^-1 S S), where tr(J^-1 S S) = s (tr S - s tr(I - J^-1)). */
-static double gp__collapse_tight(const gp__collapse *c, const gp__node *V)
+static gp__wide gp__collapse_tight(const gp__collapse *c, const gp__node *V)
 {
-	double sum = 0, s = (double)c->s;
+	gp__wide sum = 0, s = (gp__wide)c->s;
 	GP__FOR(i, c->m.F) {
-		GP__FOR(j, c->m.F) sum += (double)c->J[i * c->m.F + j] * (double)GP__V(V, i, j);
-		sum -= s * ((double)c->m.S[i * c->m.F + i] - s * (1 - (double)c->J[i * c->m.F + i]));
+		GP__FOR(j, c->m.F) sum += (gp__wide)c->J[i * c->m.F + j] * (gp__wide)GP__V(V, i, j);
+		sum -= s * ((gp__wide)c->m.S[i * c->m.F + i] - s * (1 - (gp__wide)c->J[i * c->m.F + i]));
 	}
 	return sum;
 }
@@ -17372,73 +17574,75 @@ static void gp__collapsed_forward(gp__node *nd)
 	gp__tape *t = nd->tape;
 	gp__collapse c = gp__collapse_of(nd);
 	const gp__node *V = nd->in[2];
-	double s = (double)c.s, P = (double)c.m.P, logs, trace = 0, bound;
-	bound = -0.5 * P * t->sums->weight * log(gp__two_pi * s);
-	bound -= 0.5 * P * t->sums->logs;
+	gp__wide s = (gp__wide)c.s, P = (gp__wide)c.m.P, logs, trace = 0, bound;
+	bound = -GP__W(0.5) * P * t->sums->weight * gp__log(GP__W(gp__two_pi) * s);
+	bound -= GP__W(0.5) * P * t->sums->logs;
 	GP__FOR(b, c.blocks) {
 		t->failed = gp__collapse_inverse(&c, c.from[b], c.size[b], c.work, c.J, &logs);
 		if (t->failed) return;
 		bound -= P * logs;
-		GP__FROM(i, c.from[b], c.from[b] + c.size[b]) trace += (double)c.m.S[i * c.m.F + i];
+		GP__FROM(i, c.from[b], c.from[b] + c.size[b]) trace += (gp__wide)c.m.S[i * c.m.F + i];
 	}
 	if (c.blocks > 1 || c.mean != c.size[0]) {
 		t->failed = gp__collapse_inverse(&c, 0, c.mean, c.work, c.J, &logs);
 		if (t->failed) return;
 	}
-	double squares = (double)*c.m.rr - gp__collapse_solve(&c) / s,
-		   variances = (double)*c.m.kk - P * trace;
-	if (GP__MIN(squares, variances) < -2 * s * GP__COLLAPSE_ERROR * P * t->sums->weight) {
+	gp__wide squares = (gp__wide)*c.m.rr - gp__collapse_solve(&c) / s,
+			 variances = (gp__wide)*c.m.kk - P * trace;
+	if (GP__MIN(squares, variances) < -2 * s * GP__W(GP__COLLAPSE_ERROR) * P * t->sums->weight) {
 		t->failed = gp__fail(t->info, ODVGP_E_NAN, "bound", -1, GP__MIN(squares, variances),
-				"rounding errors are larger than the noise: train in double, or raise noise_floor");
+				"rounding errors are larger than the noise: train in gp__wide, or raise "
+				"noise_floor");
 		return;
 	}
-	bound -= (squares + (double)*c.m.kk - P * trace) / (2 * s);
+	bound -= (squares + (gp__wide)*c.m.kk - P * trace) / (2 * s);
 	if (V) bound += P * gp__collapse_tight(&c, V) / (2 * s * s);
 	nd->v[0] = (odvgp_real)bound;
 }
 
 /*	d->S and d->h of the mean's term and V's; returns d/ds of both, for a unit adjoint. J still
 	holds the mean's inverse. */
-static double gp__collapsed_reverse_mean(gp__node *nd, const gp__collapse *c, gp__moments *d)
+static gp__wide gp__collapsed_reverse_mean(gp__node *nd, const gp__collapse *c, gp__moments *d)
 {
 	gp__node *V = nd->in[2];
 	odvgp_real g = nd->d[0], s = c->s;
-	double hw = gp__collapse_solve(c), ww = 0, ds;
+	gp__wide hw = gp__collapse_solve(c), ww = 0, ds;
 	ptrdiff_t F = c->m.F;
 	/* w^T S w = s (w^T h - w^T w), because J w = h */
 	GP__FOR(p, c->m.P)
 		GP__FOR(i, c->mean) {
-			ww += (double)c->w[p * F + i] * (double)c->w[p * F + i];
+			ww += (gp__wide)c->w[p * F + i] * (gp__wide)c->w[p * F + i];
 			d->h[p * F + i] = g * c->w[p * F + i] / (s * s);
 		}
 	odvgp_gemm(nd->blas, 1, 0, c->mean, c->mean, c->m.P, -g / (2 * s * s * s), c->w, F, c->w, F, 0,
 			d->S, F);
-	ds = ((double)*c->m.rr + (double)*c->m.kk) / 2 - hw / (double)s + (hw - ww) / (2 * (double)s);
-	ds /= (double)(s * s);
+	ds = ((gp__wide)*c->m.rr + (gp__wide)*c->m.kk) / 2 - hw / (gp__wide)s +
+		 (hw - ww) / (2 * (gp__wide)s);
+	ds /= (gp__wide)(s * s);
 	if (!V) return ds;
-	double tight = gp__collapse_tight(c, V), P = (double)c->m.P, ss = (double)s * (double)s, JV = 0,
-		   JJV = 0;
+	gp__wide tight = gp__collapse_tight(c, V), P = (gp__wide)c->m.P, ss = (gp__wide)s * (gp__wide)s,
+			 JV = 0, JJV = 0;
 	odvgp_gemm(nd->blas, 0, 0, F, F, F, 1, c->J, F, V->v, V->ld, 0, c->work, F); /* J^-1 V */
 	GP__FOR(i, F)
-		GP__FOR(j, F) JJV += (double)c->J[i * F + j] * (double)c->work[j * F + i];
-	GP__FOR(i, F) JV += (double)c->work[i * F + i];
-	odvgp_gemm(nd->blas, 0, 0, F, F, F, -g * (odvgp_real)(P / (2 * ss * (double)s)), c->work, F,
+		GP__FOR(j, F) JJV += (gp__wide)c->J[i * F + j] * (gp__wide)c->work[j * F + i];
+	GP__FOR(i, F) JV += (gp__wide)c->work[i * F + i];
+	odvgp_gemm(nd->blas, 0, 0, F, F, F, -g * (odvgp_real)(P / (2 * ss * (gp__wide)s)), c->work, F,
 			c->J, F, 1, d->S, F);
 	if (V->needs_grad)
 		GP__EACH_ENTRY(i, j, V) GP__D(V, i, j) += g * (odvgp_real)(P / (2 * ss)) * c->J[i * F + j];
 	/* d of -tr(J^-1 S S) is -s (I - J^-2) */
-	GP__FOR(i, F) d->S[i * F + i] -= g * (odvgp_real)(P / (2 * (double)s));
-	odvgp_gemm(nd->blas, 0, 0, F, F, F, g * (odvgp_real)(P / (2 * (double)s)), c->J, F, c->J, F, 1,
-			d->S, F);
+	GP__FOR(i, F) d->S[i * F + i] -= g * (odvgp_real)(P / (2 * (gp__wide)s));
+	odvgp_gemm(nd->blas, 0, 0, F, F, F, g * (odvgp_real)(P / (2 * (gp__wide)s)), c->J, F, c->J, F,
+			1, d->S, F);
 	/* d tr(J^-1 V)/ds = (tr J^-1 V - tr J^-2 V) / s. other: d/ds of
 	   s tr S - s^2 tr(I - J^-1) = tr S - 2 s tr(I - J^-1) + s tr(J^-1 - J^-2) */
-	double other = 0;
+	gp__wide other = 0;
 	GP__FOR(i, F) {
-		double J = (double)c->J[i * F + i], JJ = 0;
-		GP__FOR(j, F) JJ += (double)c->J[i * F + j] * (double)c->J[i * F + j];
-		other += (double)c->m.S[i * F + i] - 2 * (double)s * (1 - J) + (double)s * (J - JJ);
+		gp__wide J = (gp__wide)c->J[i * F + i], JJ = 0;
+		GP__FOR(j, F) JJ += (gp__wide)c->J[i * F + j] * (gp__wide)c->J[i * F + j];
+		other += (gp__wide)c->m.S[i * F + i] - 2 * (gp__wide)s * (1 - J) + (gp__wide)s * (J - JJ);
 	}
-	return ds - P * tight / (ss * (double)s) + P * ((JV - JJV) / (double)s - other) / (2 * ss);
+	return ds - P * tight / (ss * (gp__wide)s) + P * ((JV - JJV) / (gp__wide)s - other) / (2 * ss);
 }
 
 static void gp__collapsed_reverse(gp__node *nd)
@@ -17447,10 +17651,10 @@ static void gp__collapsed_reverse(gp__node *nd)
 	gp__node *sums = nd->in[0], *noise = nd->in[1];
 	gp__moments d = gp__moments_of(sums, sums->d);
 	odvgp_real g = nd->d[0], s = c.s, P = (odvgp_real)c.m.P;
-	double ds, logs;
+	gp__wide ds, logs;
 	gp__node_zero(sums->d, sums);
 	ds = gp__collapsed_reverse_mean(nd, &c, &d) -
-		 0.5 * (double)P * nd->tape->sums->weight / (double)s;
+		 GP__W(0.5) * (gp__wide)P * nd->tape->sums->weight / (gp__wide)s;
 	*d.rr = *d.kk = -g / (2 * s);
 	/* d log|I + S/s| = tr((I + S/s)^-1 dS) / s - tr(I - (I + S/s)^-1) ds / s */
 	GP__FOR(b, c.blocks) {
@@ -17461,8 +17665,8 @@ static void gp__collapsed_reverse(gp__node *nd)
 					   S = c.m.S[(from + i) * c.m.F + from + i];
 			GP__FOR(j, n) row[j] -= g * P / (2 * s) * c.J[i * n + j];
 			row[i] += g * P / (2 * s);
-			ds += 0.5 * (double)P *
-				  ((1 - (double)c.J[i * n + i]) / (double)s - (double)S / (double)(s * s));
+			ds += GP__W(0.5) * (gp__wide)P *
+				  ((1 - (gp__wide)c.J[i * n + i]) / (gp__wide)s - (gp__wide)S / (gp__wide)(s * s));
 		}
 	}
 	if (noise->needs_grad) noise->d[0] += g * (odvgp_real)ds;
@@ -17481,29 +17685,31 @@ static void gp__evidence_forward(gp__node *nd)
 	ptrdiff_t n = K->rows, P = r->rows;
 	odvgp_real s = nd->in[2]->v[0], *inverse = nd->aux, *work = inverse + n * n, *w = work + n * n;
 	odvgp_info bad;
-	double sum = 0;
+	gp__wide sum = 0;
 	GP__FOR(i, n) {
 		gp__copy_row(work + i * n, K->v + i * K->ld, i, n);
 		work[i * n + i] += root ? s * root->v[i] * root->v[i] : s;
 	}
 	if (odvgp_potrf(nd->blas, n, work, n, &bad)) {
 		t->failed = gp__fail(t->info, bad.value - bad.value == 0 ? ODVGP_E_NOT_PD : ODVGP_E_NAN,
-				"K + noise", bad.row, bad.value,
+				"K + noise", bad.row, GP__W(bad.value),
 				"the noise is too small for repeated or nearly repeated rows");
 		return;
 	}
-	GP__FOR(i, n) sum -= (double)P * (log((double)work[i * n + i]) + 0.5 * gp__log_2pi);
+	GP__FOR(i, n)
+		sum -= (gp__wide)P * (gp__log((gp__wide)work[i * n + i]) + GP__W(0.5 * gp__log_2pi));
 	odvgp_trtri(nd->blas, n, work, n);
 	odvgp_lauum(nd->blas, n, work, n, inverse, n);
 	gp__mirror(inverse, n);
 	odvgp_gemm(nd->blas, 0, 0, P, n, n, 1, r->v, r->ld, inverse, n, 0, w, n);
 	GP__FOR(p, P)
-		GP__FOR(i, n) sum -= 0.5 * (double)w[p * n + i] * (double)GP__V(r, p, i);
+		GP__FOR(i, n) sum -= GP__W(0.5) * (gp__wide)w[p * n + i] * (gp__wide)GP__V(r, p, i);
 	if (root) {
-		double logs = -0.5 * t->sums->logs;
-		logs += 0.5 * ((double)n - t->sums->weight) * (gp__log_2pi + log((double)s));
-		GP__FOR(i, n) logs += log((double)root->v[i]);
-		sum += (double)P * logs;
+		gp__wide logs = -GP__W(0.5) * t->sums->logs;
+		logs += GP__W(0.5) * ((gp__wide)n - t->sums->weight) *
+				(GP__W(gp__log_2pi) + gp__log((gp__wide)s));
+		GP__FOR(i, n) logs += gp__log((gp__wide)root->v[i]);
+		sum += (gp__wide)P * logs;
 	}
 	nd->v[0] = (odvgp_real)sum;
 }
@@ -17522,8 +17728,8 @@ static void gp__evidence_reverse(gp__node *nd)
 			noise->d[0] += inverse[i * n + i] * (root ? root->v[i] * root->v[i] : 1);
 	}
 	if (root && noise->needs_grad)
-		noise->d[0] += (odvgp_real)((double)(half * (odvgp_real)P) *
-									((double)n - nd->tape->sums->weight) / (double)noise->v[0]);
+		noise->d[0] += (odvgp_real)((gp__wide)(half * (odvgp_real)P) *
+									((gp__wide)n - nd->tape->sums->weight) / (gp__wide)noise->v[0]);
 	if (r->needs_grad)
 		GP__FOR(p, P)
 			GP__FOR(i, n) GP__D(r, p, i) -= nd->d[0] * w[p * n + i];
@@ -17626,8 +17832,9 @@ static size_t gp__kernel_vec_aux(const gp__shapes *s, int *kept)
 static size_t gp__tri_squares_aux(const gp__shapes *s, int *kept)
 {
 	ptrdiff_t M = s->in[1].rows;
-	double all = (double)s->rows * (double)M * (double)s->cols * (double)sizeof(odvgp_real);
-	*kept = all <= (double)s->keep;
+	gp__wide all =
+			(gp__wide)s->rows * (gp__wide)M * (gp__wide)s->cols * (gp__wide)sizeof(odvgp_real);
+	*kept = all <= (gp__wide)s->keep;
 	return gp__real_bytes(*kept ? s->rows * M : M, s->cols);
 }
 
@@ -17701,7 +17908,7 @@ static size_t gp__expect_aux(const gp__shapes *s, int *kept)
 {
 	gp__arena a = gp__measuring();
 	(void)kept;
-	(void)GP__TAKE(&a, double, s->in[3].cols + s->in[4].cols);
+	(void)GP__TAKE(&a, gp__wide, s->in[3].cols + s->in[4].cols);
 	gp__take(&a, s->in[0].rows, s->in[0].cols);
 	gp__take(&a, s->in[1].rows, s->in[1].cols);
 	return a.bad ? SIZE_MAX : a.used;
@@ -17719,17 +17926,20 @@ enum {
 	GP__STORES_MOMENTS /* MOMENTS: v is a sum over tiles */
 };
 
+typedef void gp__op_run(gp__node *nd);
+typedef size_t gp__op_aux(const gp__shapes *s, int *kept);
 typedef struct {
 	const char *name;
-	/* a forward run that fails sets t->failed */
-	void (*forward)(gp__node *nd), (*reverse)(gp__node *nd);
+	/* a forward run that fails sets t->failed; NULL: the build has no such nodes */
+	gp__op_run *forward, *reverse;
 	int stores;
 	/* a tile node's value survives its reverse run and adds to no sum: valid as long as its
 	   inputs */
 	int lasts;
 	int samples; /* a bit for each variant whose value depends on the sampled columns */
 	/* bytes; NULL: none */
-	size_t (*aux)(const gp__shapes *s, int *kept), (*scratch)(const gp__shapes *s);
+	gp__op_aux *aux;
+	size_t (*scratch)(const gp__shapes *s);
 } gp__op_row;
 
 /* clang-format off */
@@ -17737,6 +17947,10 @@ typedef struct {
 	{name, forward, reverse, GP__STORES_##stores, lasts, samples, aux, scratch}
 #define GP__OP_AS(name, as, stores, lasts, samples, aux, scratch) \
 	GP__OP_OF(#name, gp__##as##_forward, gp__##as##_reverse, stores, lasts, samples, aux, scratch)
+#define GP__RUN(has, f) ((has) ? f : (gp__op_run *)NULL)
+#define GP__OP_IF(has, name, stores, lasts, aux) \
+	GP__OP_OF(#name, GP__RUN(has, gp__##name##_forward), GP__RUN(has, gp__##name##_reverse), \
+		stores, lasts, 0, (has) ? aux : (gp__op_aux *)NULL, NULL)
 #define GP__OP(name, lasts, aux, scratch) GP__OP_AS(name, name, BOTH, lasts, 0, aux, scratch)
 #define GP__PLAIN(name, lasts)            GP__OP(name, lasts, NULL, NULL)
 #define GP__WITH_AUX(name)                GP__OP(name, 0, gp__##name##_aux, NULL)
@@ -17747,33 +17961,33 @@ static const gp__op_row gp__ops[GP__OPS] = {
 	GP__OP(kernel, 1, NULL, gp__kernel_scratch_bytes),
 	GP__OP(kernel_diag, 1, gp__kernel_diag_aux, gp__kernel_diag_scratch_bytes),
 	GP__OP(kernel_vec, 0, gp__kernel_vec_aux, gp__kernel_vec_scratch_bytes),
-	GP__PLAIN(jittered, 0),
+	GP__OP_IF(GP__DESK || GP__MEMBERS_INVERSE, jittered, BOTH, 0, NULL),
 	GP__PLAIN(chol, 0),
 	GP__PLAIN(solve, 1),
 	GP__PLAIN(product, 0),
 	GP__PLAIN(minus_product, 1),
-	GP__WITH_AUX(inner),
+	GP__OP_IF(GP__MEMBERS_INVERSE, inner, BOTH, 0, gp__inner_aux),
 	GP__PLAIN(sum, 0),
 	GP__OP_AS(transpose, gather, BOTH, 1, 0, NULL, NULL),
-	GP__PLAIN(sample, 1),
-	GP__PLAIN(patches, 1),
+	GP__OP_IF(ODVGP_MAX_LAYERS > 1, sample, BOTH, 1, NULL),
+	GP__OP_IF(ODVGP_MAX_LAYERS > 1, patches, BOTH, 1, NULL),
 	GP__WITH_AUX(residual),
 	GP__WITH_AUX(tri_squares),
-	GP__WITH_AUX(inverse_var),
-	GP__PLAIN(divide, 0),
+	GP__OP_IF(GP__MEMBERS_INVERSE, inverse_var, BOTH, 0, gp__inverse_var_aux),
+	GP__OP_IF(GP__DESK, divide, BOTH, 0, NULL),
 	GP__OP_AS(gather_rows, gather, BOTH, 0, 1, NULL, NULL),
 	GP__OP_AS(gather_cols, gather, BOTH, 0, 1, NULL, NULL),
 	GP__OP_AS(dot, dot, BOTH, 0, 1 << GP__DOT_SAMPLED, NULL, NULL),
 	GP__PLAIN(kl_cov, 0),
-	GP__WITH_AUX(kl_inverse),
+	GP__OP_IF(GP__MEMBERS_INVERSE, kl_inverse, BOTH, 0, gp__kl_inverse_aux),
 	GP__OP(expect, 0, gp__expect_aux, gp__expect_scratch),
-	GP__OP_AS(moments, moments, MOMENTS, 0, 0, NULL, NULL),
-	GP__WITH_AUX(collapsed),
-	GP__WITH_AUX(evidence),
+	GP__OP_IF(GP__DESK, moments, MOMENTS, 0, NULL),
+	GP__OP_IF(GP__DESK, collapsed, BOTH, 0, gp__collapsed_aux),
+	GP__OP_IF(GP__DESK, evidence, BOTH, 0, gp__evidence_aux),
 	GP__OP_OF("nat_stats", gp__do_nothing, gp__nat_stats_reverse, STATS, 0, 0, gp__nat_stats_aux,
 		NULL),
-	GP__PLAIN(mix, 0),
-	GP__PLAIN(stack, 0),
+	GP__OP_IF(GP__DESK, mix, BOTH, 0, NULL),
+	GP__OP_IF(GP__DESK, stack, BOTH, 0, NULL),
 };
 /* clang-format on */
 
@@ -17916,7 +18130,7 @@ static void gp__tape_reverse(gp__tape *t, int segment)
 /*	Count bytes now; gp__sums_layout places them later. */
 static void gp__defer(gp__tape *t, size_t bytes)
 {
-	bytes = bytes <= SIZE_MAX / 2 ? (bytes + 63) & ~(size_t)63 : SIZE_MAX / 2;
+	bytes = bytes <= SIZE_MAX / 2 ? (bytes + GP__LINE - 1) & ~(size_t)(GP__LINE - 1) : SIZE_MAX / 2;
 	if (bytes > SIZE_MAX / 2 - t->deferred) t->arena->bad = 1;
 	else t->deferred += bytes;
 }
@@ -18118,9 +18332,9 @@ static void gp__build_block(gp__unit *u, gp__block *b, gp__ref L, int dense)
 	if (b->slot_mu) b->white_mu = b->mu = gp__param_node(u, b->slot_mu, 1, P, M);
 	if (b->slot_sqrt) b->sqrt = gp__param_node(u, b->slot_sqrt, 1, P * M, M);
 	if (dense) b->white_sqrt = b->sqrt;
-	if (u->param == ODVGP_PARAMETRISATION_WHITENED) return;
+	if (GP__COORDS(u) == ODVGP_PARAMETRISATION_WHITENED) return;
 	int mean = b->mu.id && u->mean_part->mu == GP__MU_MEAN;
-	if (mean && u->param == ODVGP_PARAMETRISATION_PRIMAL)
+	if (mean && GP__COORDS(u) == ODVGP_PARAMETRISATION_PRIMAL)
 		b->white_mu = gp__head(u, GP__SOLVE, GP__SOLVE_RIGHT, P, M, L, b->mu);
 	else if (mean) /* L^-1 Kb a_beta = L^T a_beta */
 		b->white_mu = gp__head(u, GP__PRODUCT, GP__PRODUCT_AL, P, M, b->mu, L);
@@ -18233,6 +18447,7 @@ static void gp__gamma_slots(gp__unit *u)
 {
 	const odvgp_config *c = &u->model->cfg;
 	u->a = u->a_slot = gp__param_node(u, u->slot_a, 1, u->P, u->M_gamma);
+	if (!GP__DESK) return;
 	if (u->gamma_coords == ODVGP_GAMMA_COORDS_DIFFERENTIATED) {
 		gp__gamma_diagonal(u, GP__RESIDUAL_FLOORED);
 		u->a = gp__head(u, GP__DIVIDE, 0, u->P, u->M_gamma, u->a_slot, u->gamma_residual);
@@ -18429,7 +18644,8 @@ static void gp__blocks_freeze(const gp__unit *u, const gp__view *v)
 		sqrt_start, steps, optimum, objectives, members, head, freeze) \
 	{name, ODVGP_COV_PART_##without_gamma, GP__##factor, q_sqrt, v_sqrt, diag, Z_gamma, \
 			sqrt_power, sqrt_start, steps, GP__OPTIMUM_##optimum, objectives, \
-			GP__PART_IF(members, gp__##head##_head, gp__##head##_tile), gp__##freeze##_freeze}
+			GP__PART_IF(members, gp__##head##_head, gp__##head##_tile), \
+			(ODVGP_MEMBERS) & (members) ? gp__##freeze##_freeze : (gp__part_freeze *)NULL}
 /* clang-format on */
 
 /*	In the order of odvgp_mean_part. */
@@ -18483,7 +18699,10 @@ static int gp__steps_of(const gp__mean_part *mean, const gp__cov_part *cov, ptrd
 	return gp__has_free_points(mean, M_gamma) ? 0 : mean->steps & cov->steps;
 }
 
-static int gp__uses_v(const gp__unit *u) { return u->mean_part->v_mu || u->cov_part->v_sqrt; }
+static int gp__uses_v(const gp__unit *u)
+{
+	return GP__MEMBERS_SOLVE && (u->mean_part->v_mu || u->cov_part->v_sqrt);
+}
 
 /*	Nodes, other than parameters, that a predictor reads. */
 #define GP__PREDICTOR_NODES 10
@@ -18605,16 +18824,16 @@ typedef struct {
 	const char *name;
 	size_t offset, bytes;
 	int type, open;
-	double least, most;
+	gp__wide least, most;
 	const char *words; /* of a CHOICE, from number 0 on; their count limits it */
 } gp__field;
 
-#define GP__LARGEST_SIZE ((double)((ptrdiff_t)1 << (sizeof(ptrdiff_t) > 4 ? 40 : 28)))
-#define GP__LARGEST_SIDE ((double)(sizeof(ptrdiff_t) > 4 ? INT_MAX : 1 << 28))
+#define GP__LARGEST_SIZE ((gp__wide)((ptrdiff_t)1 << (sizeof(ptrdiff_t) > 4 ? 40 : 28)))
+#define GP__LARGEST_SIDE ((gp__wide)(sizeof(ptrdiff_t) > 4 ? INT_MAX : 1 << 28))
 #define GP__FIELD_AT(name, path, type, open, least, most, words) \
 	{ \
 		name, offsetof(odvgp_config, path), sizeof(((odvgp_config *)NULL)->path), \
-				GP__FIELD_##type, GP__##open, (double)(least), (double)(most), words \
+				GP__FIELD_##type, GP__##open, (gp__wide)(least), (gp__wide)(most), words \
 	}
 #define GP__FIELD(path, type, least, most) \
 	GP__FIELD_AT(#path, path, type, CLOSED, least, most, NULL)
@@ -18740,12 +18959,12 @@ static int gp__choice_set(void *at, size_t bytes, int v)
 	return gp__choice_get(at, bytes) == v;
 }
 
-static double gp__field_value(const gp__field *field, const odvgp_config *c)
+static gp__wide gp__field_value(const gp__field *field, const odvgp_config *c)
 {
 	const void *at = (const unsigned char *)c + field->offset;
-	if (field->type == GP__FIELD_CHOICE) return gp__choice_get(at, field->bytes);
-	if (field->type == GP__FIELD_REAL) return (double)*(const odvgp_real *)at;
-	return (double)*(const ptrdiff_t *)at;
+	if (field->type == GP__FIELD_CHOICE) return GP__W(gp__choice_get(at, field->bytes));
+	if (field->type == GP__FIELD_REAL) return (gp__wide) * (const odvgp_real *)at;
+	return (gp__wide) * (const ptrdiff_t *)at;
 }
 
 static int gp__field_in_layer(const gp__field *field)
@@ -18772,7 +18991,7 @@ static int gp__field_ok(const gp__field *field, const odvgp_config *c)
 	if (field->type == GP__FIELD_BITS || field->type == GP__FIELD_TEXT) return 1;
 	if (field->type == GP__FIELD_SCHEDULE)
 		return gp__schedule_ok((const odvgp_schedule *)at, (odvgp_real)field->most);
-	double v = gp__field_value(field, c), most = field->most;
+	gp__wide v = gp__field_value(field, c), most = field->most;
 	for (const char *s = field->words; s && *s; s++) most += *s == ' ';
 	if (!(field->open == GP__ABOVE_LEAST ? v > field->least : v >= field->least)) return 0;
 	if (!(field->open == GP__BELOW_MOST ? v < most : v <= most)) return 0;
@@ -18782,11 +19001,11 @@ static int gp__field_ok(const gp__field *field, const odvgp_config *c)
 static odvgp_status gp__check_field(
 		const gp__field *of_first, int layer, const odvgp_config *c, odvgp_info *info)
 {
-	double v;
+	gp__wide v;
 	const gp__field moved = gp__field_of_layer(of_first, layer), *field = &moved;
 	if (field->offset == offsetof(odvgp_config, lik.noise_floor) && c->lik.noise_floor < 0 &&
 			c->lik.noise_floor > -1)
-		return gp__fail(info, ODVGP_E_ARG, field->name, -1, (double)c->lik.noise_floor,
+		return gp__fail(info, ODVGP_E_ARG, field->name, -1, (gp__wide)c->lik.noise_floor,
 				"must be -1, for none, or at least 0");
 	if (gp__field_ok(field, c)) return ODVGP_OK;
 	if (field->type != GP__FIELD_SIZE)
@@ -18849,7 +19068,7 @@ static int gp__at_end(gp__parser *p)
 }
 
 /*	A number, and nothing behind it. */
-static int gp__parse_last_number(gp__parser *p, double *v)
+static int gp__parse_last_number(gp__parser *p, gp__wide *v)
 {
 	int negative = gp__accept(p, "-");
 	*v = gp__parse_number(p);
@@ -18861,7 +19080,7 @@ static int gp__parse_last_number(gp__parser *p, double *v)
 static int gp__parse_choice(gp__parser *p, const char *words)
 {
 	int count = 0, found = -1;
-	double v;
+	gp__wide v;
 	gp__skip_spaces(p);
 	size_t n = gp__word_length(p->at, 0);
 	for (; *words; count++) {
@@ -18871,7 +19090,8 @@ static int gp__parse_choice(gp__parser *p, const char *words)
 		if (*words) words++;
 	}
 	if (found < 0)
-		return gp__parse_last_number(p, &v) && v >= 0 && v < count && v == floor(v) ? (int)v : -1;
+		return gp__parse_last_number(p, &v) && v >= 0 && v < GP__W(count) && v == gp__floor(v) ? (int)v
+																						: -1;
 	p->at += n;
 	return gp__at_end(p) ? found : -1;
 }
@@ -18892,14 +19112,14 @@ static int gp__parse_bits(gp__parser *p, uint64_t *v)
 /*	VALUE, FROM-TO or FROM-TO:STEPS. */
 static int gp__parse_schedule(gp__parser *p, odvgp_schedule *s)
 {
-	double from = gp__parse_number(p), to, steps = 5000;
+	gp__wide from = gp__parse_number(p), to, steps = 5000;
 	if (!gp__accept(p, "-")) {
 		*s = odvgp_constant((odvgp_real)from);
 		return !p->error && gp__at_end(p);
 	}
 	to = gp__parse_number(p);
 	if (gp__accept(p, ":")) steps = gp__parse_number(p);
-	if (p->error || !gp__at_end(p) || !(steps <= GP__LARGEST_SIZE) || steps != floor(steps))
+	if (p->error || !gp__at_end(p) || !(steps <= GP__LARGEST_SIZE) || steps != gp__floor(steps))
 		return 0;
 	*s = odvgp_falling((odvgp_real)from, (odvgp_real)to, (ptrdiff_t)steps);
 	return 1;
@@ -18908,9 +19128,9 @@ static int gp__parse_schedule(gp__parser *p, odvgp_schedule *s)
 /*	Sizes out of range stay so: a later check refuses them. */
 static int gp__parse_size(gp__parser *p, ptrdiff_t *size)
 {
-	const double beyond = 2 * GP__LARGEST_SIZE;
-	double v;
-	if (!gp__parse_last_number(p, &v) || v != floor(v)) return 0;
+	const gp__wide beyond = 2 * GP__LARGEST_SIZE;
+	gp__wide v;
+	if (!gp__parse_last_number(p, &v) || v != gp__floor(v)) return 0;
 	*size = (ptrdiff_t)GP__MAX(GP__MIN(v, beyond), -beyond);
 	return 1;
 }
@@ -18919,7 +19139,7 @@ static int gp__parse_size(gp__parser *p, ptrdiff_t *size)
 static int gp__parse_real(gp__parser *p, odvgp_real *real)
 {
 	const int zero = strcspn(p->at, "123456789") >= strcspn(p->at, "eE");
-	double v;
+	gp__wide v;
 	if (!gp__parse_last_number(p, &v)) return 0;
 	*real = (odvgp_real)v;
 	return zero || *real != 0;
@@ -19028,7 +19248,7 @@ ODVGP_API odvgp_likelihood_facts odvgp_likelihood_about(odvgp_likelihood kind)
 {
 	odvgp_likelihood_facts f;
 	memset(&f, 0, sizeof f);
-	if ((unsigned)kind >= (unsigned)ODVGP_LIKELIHOOD_COUNT) return f;
+	if ((unsigned)kind >= (unsigned)GP__COUNT(gp__likelihoods)) return f;
 	const gp__likelihood *lik = &gp__likelihoods[kind];
 	f.name = lik->name;
 	f.target = gp__target_of(lik);
@@ -19037,7 +19257,7 @@ ODVGP_API odvgp_likelihood_facts odvgp_likelihood_about(odvgp_likelihood kind)
 	f.link_jitter = (lik->flags & GP__LIK_LINK) != 0;
 	f.exposure = (lik->flags & GP__LIK_EXPOSURE) != 0;
 	f.scales_y = (lik->flags & GP__LIK_SCALABLE) != 0;
-	f.closed = lik->expect != gp__chunks_expect;
+	f.closed = !lik->chunk;
 	GP__FOR(k, lik->params) f.param[k] = lik->param[k].name;
 	return f;
 }
@@ -19072,7 +19292,7 @@ ODVGP_API void odvgp_config_threads(odvgp_config *c, const odvgp_threads *thread
 static gp__patches gp__patches_of(const odvgp_config *c, int l)
 {
 	gp__patches p = {0, 0, 0, 0, 0, 0, 0, 0};
-	if (!c->layer[l].patches.image_height) return p;
+	if (!GP__DESK || !c->layer[l].patches.image_height) return p;
 	p.height = (int32_t)c->layer[l].patches.image_height;
 	p.width = (int32_t)c->layer[l].patches.image_width;
 	p.channels = (int32_t)GP__MAX(c->layer[l].patches.channels, 1);
@@ -19091,7 +19311,7 @@ static ptrdiff_t gp__input_columns(const odvgp_config *c, int l)
 	gp__patches below = gp__patches_of(c, l - 1);
 	ptrdiff_t P = c->layer[l - 1].P;
 	if (!below.image_output || !gp__patches_ok(&below, gp__input_columns(c, l - 1))) return P;
-	double all = (double)P * (double)gp__patches_count(&below);
+	gp__wide all = (gp__wide)P * (gp__wide)gp__patches_count(&below);
 	return all >= 1 && all <= GP__LARGEST_SIDE ? (ptrdiff_t)all : -1;
 }
 
@@ -19104,6 +19324,7 @@ static ptrdiff_t gp__inducing_columns(const odvgp_config *c, int l)
 static odvgp_status gp__check_patches(const odvgp_config *c, int l, odvgp_info *info)
 {
 	gp__patches p = gp__patches_of(c, l);
+	if (!GP__DESK) return ODVGP_OK; /* gp__check_small refuses them */
 	const ptrdiff_t at = c->layers > 1 ? l : -1, H = c->layer[l].patches.image_height,
 					W = c->layer[l].patches.image_width, h = c->layer[l].patches.height,
 					w = c->layer[l].patches.width;
@@ -19117,16 +19338,16 @@ static odvgp_status gp__check_patches(const odvgp_config *c, int l, odvgp_info *
 	if (!H) return ODVGP_OK;
 	if (h < 1 || h > H || w < 1 || w > W)
 		return gp__fail(info, ODVGP_E_SIZE, h < 1 || h > H ? "patches.height" : "patches.width", at,
-				(double)(h < 1 || h > H ? h : w),
+				(gp__wide)(h < 1 || h > H ? h : w),
 				"must be at least 1, and a patch must fit into the image");
 	if (!gp__patches_ok(&p, c->layer[l].D))
-		return gp__fail(info, ODVGP_E_SIZE, "D", at, (double)c->layer[l].D,
+		return gp__fail(info, ODVGP_E_SIZE, "D", at, (gp__wide)c->layer[l].D,
 				"must be image_height x image_width x channels of patches");
 	if (p.image_output && l + 1 == c->layers)
 		return gp__refuse(info, ODVGP_E_ARG, "patches.image_output",
 				"is for hidden layers: the last one sums its patches");
-	if ((double)c->layer[l].P * (double)gp__rows_of_input(&p) > GP__LARGEST_SIDE)
-		return gp__fail(info, ODVGP_E_SIZE, "P", at, (double)c->layer[l].P,
+	if ((gp__wide)c->layer[l].P * (gp__wide)gp__rows_of_input(&p) > GP__LARGEST_SIDE)
+		return gp__fail(info, ODVGP_E_SIZE, "P", at, (gp__wide)c->layer[l].P,
 				"times the patches is too large");
 	if (!no) return ODVGP_OK;
 	return gp__fail(info, ODVGP_E_UNSUPPORTED, no, at, 0, "does not exist with patches");
@@ -19134,16 +19355,16 @@ static odvgp_status gp__check_patches(const odvgp_config *c, int l, odvgp_info *
 
 static odvgp_status gp__check_products(const odvgp_config *c, odvgp_info *info)
 {
-	double all = (double)c->functions * (double)c->layer[c->layers - 1].P;
+	gp__wide all = (gp__wide)c->functions * (gp__wide)c->layer[c->layers - 1].P;
 	for (int l = 0; l < c->layers; l++) {
-		double M = (double)c->layer[l].M, P = (double)c->layer[l].P,
-			   Mg = (double)c->layer[l].M_gamma,
-			   D = (double)GP__MAX(c->layer[l].D, gp__inducing_columns(c, l)) *
-				   (c->independent ? P : 1);
-		double factor_v = gp__cov_part_of(c, l)->v_sqrt ? P * Mg * Mg : 0;
+		gp__wide M = (gp__wide)c->layer[l].M, P = (gp__wide)c->layer[l].P,
+				 Mg = (gp__wide)c->layer[l].M_gamma,
+				 D = (gp__wide)GP__MAX(c->layer[l].D, gp__inducing_columns(c, l)) *
+					 (c->independent ? P : 1);
+		gp__wide factor_v = gp__cov_part_of(c, l)->v_sqrt ? P * Mg * Mg : 0;
 		all += P * M * M + factor_v + (P + D) * (M + Mg) + P * D;
 	}
-	if (all > (double)PTRDIFF_MAX / 256)
+	if (all > (gp__wide)PTRDIFF_MAX / 256)
 		return gp__fail(info, ODVGP_E_SIZE, "P, M, M_gamma and D", -1, 0,
 				"make too many parameters for memory");
 	return ODVGP_OK;
@@ -19156,22 +19377,22 @@ static odvgp_status gp__check_layers(const odvgp_config *c, odvgp_info *info)
 	const char *refused = c->objective != ODVGP_OBJECTIVE_ELBO           ? "objective"
 						  : c->optim.gamma_step != ODVGP_GAMMA_STEP_ADAM ? "optim.gamma_step"
 																		 : NULL;
-	double rows = 1;
+	gp__wide rows = 1;
 	for (int l = 0; l < GP__MIN(c->layers, ODVGP_MAX_LAYERS); l++) {
 		gp__patches p = gp__patches_of(c, l);
-		rows = GP__MAX(rows, (double)gp__rows_of_input(&p));
+		rows = GP__MAX(rows, (gp__wide)gp__rows_of_input(&p));
 		if (c->layer[l].D != gp__input_columns(c, l))
-			return gp__fail(info, ODVGP_E_ARG, "D", l, (double)c->layer[l].D,
+			return gp__fail(info, ODVGP_E_ARG, "D", l, (gp__wide)c->layer[l].D,
 					"of a layer must be the P of the layer below, times its patches with "
 					"image_output");
 		if (c->layer[l].mean_function == ODVGP_MEAN_FUNCTION_IDENTITY &&
 				gp__row_columns(&p, c->layer[l].D) != gp__unit_outputs(c, l))
-			return gp__fail(info, ODVGP_E_ARG, "mean_function", l, (double)c->layer[l].P,
+			return gp__fail(info, ODVGP_E_ARG, "mean_function", l, (gp__wide)c->layer[l].P,
 					"IDENTITY needs D = P, and for independent functions D = 1: take PROJECTION "
 					"for another width");
 	}
-	if ((double)c->N * (double)GP__MAX(c->deep.samples, 1) * rows > (double)PTRDIFF_MAX / 64)
-		return gp__fail(info, ODVGP_E_SIZE, "deep.samples", 0, (double)c->deep.samples,
+	if ((gp__wide)c->N * (gp__wide)GP__MAX(c->deep.samples, 1) * rows > (gp__wide)PTRDIFF_MAX / 64)
+		return gp__fail(info, ODVGP_E_SIZE, "deep.samples", 0, (gp__wide)c->deep.samples,
 				"times N is too large");
 	if (c->layers > 1 && refused)
 		return gp__unsupported(info, refused, "exists only for models of one layer");
@@ -19179,7 +19400,7 @@ static odvgp_status gp__check_layers(const odvgp_config *c, odvgp_info *info)
 		return gp__unsupported(info, "independent", "needs the objective ELBO");
 	if (gp__units_of(c) - c->layers >= GP__MOST_UNITS)
 		return gp__fail(info, ODVGP_E_SIZE, "P", (int)c->layers - 1,
-				(double)c->layer[c->layers - 1].P,
+				(gp__wide)c->layer[c->layers - 1].P,
 				"must be at most 1000 for independent functions");
 	if (c->layers > 1 && c->optim.kind == ODVGP_OPTIMIZER_LBFGS && !c->deep.fixed_samples)
 		return gp__unsupported(info, "deep.fixed_samples",
@@ -19204,7 +19425,7 @@ static odvgp_status gp__check_likelihood(const odvgp_config *c, odvgp_info *info
 	if (c->functions && c->objective != ODVGP_OBJECTIVE_ELBO)
 		return gp__unsupported(info, "functions", "must be 0 without the objective ELBO");
 	if (c->lik.link_jitter > 0 && !(lik->flags & GP__LIK_LINK))
-		return gp__fail(info, ODVGP_E_ARG, "lik.link_jitter", -1, (double)c->lik.link_jitter,
+		return gp__fail(info, ODVGP_E_ARG, "lik.link_jitter", -1, (gp__wide)c->lik.link_jitter,
 				"is only for bernoulli and robustmax");
 	if (noise && !gp__has_noise(c))
 		return gp__refuse(
@@ -19212,7 +19433,7 @@ static odvgp_status gp__check_likelihood(const odvgp_config *c, odvgp_info *info
 	if (c->lik.exposure && !(lik->flags & GP__LIK_EXPOSURE))
 		return gp__refuse(info, ODVGP_E_ARG, "lik.exposure",
 				"is only for poisson, exponential and negative_binomial");
-	if (c->objective == ODVGP_OBJECTIVE_ELBO) return ODVGP_OK;
+	if (!GP__DESK || c->objective == ODVGP_OBJECTIVE_ELBO) return ODVGP_OK;
 	if (c->lik.missing)
 		return gp__unsupported(info, "lik.missing",
 				"needs the objective ELBO: leave out rows with missing targets");
@@ -19234,7 +19455,7 @@ static odvgp_status gp__check_objective(const odvgp_config *c, odvgp_info *info)
 		return gp__unsupported(
 				info, "objective", "is not there for this pair of mean and covariance part");
 	if (c->optim.batch < c->N)
-		return gp__fail(info, ODVGP_E_UNSUPPORTED, "optim.batch", -1, (double)c->optim.batch,
+		return gp__fail(info, ODVGP_E_UNSUPPORTED, "optim.batch", -1, (gp__wide)c->optim.batch,
 				"must cover all rows for this objective");
 	if (!gp__has_noise(c))
 		return gp__unsupported(info, "objective", "needs the Gaussian likelihood");
@@ -19243,12 +19464,12 @@ static odvgp_status gp__check_objective(const odvgp_config *c, odvgp_info *info)
 
 static odvgp_status gp__check_lbfgs(const odvgp_config *c, odvgp_info *info)
 {
-	if (c->optim.kind != ODVGP_OPTIMIZER_LBFGS) return ODVGP_OK;
+	if (!GP__DESK || c->optim.kind != ODVGP_OPTIMIZER_LBFGS) return ODVGP_OK;
 	if (c->optim.natgrad && c->objective == ODVGP_OBJECTIVE_ELBO)
 		return gp__unsupported(
 				info, "optim.natgrad", "must be 0 with L-BFGS, which moves all slots itself");
 	if (c->optim.batch < c->N)
-		return gp__fail(info, ODVGP_E_UNSUPPORTED, "optim.batch", -1, (double)c->optim.batch,
+		return gp__fail(info, ODVGP_E_UNSUPPORTED, "optim.batch", -1, (gp__wide)c->optim.batch,
 				"must cover all rows: L-BFGS needs full batch");
 	return ODVGP_OK;
 }
@@ -19269,7 +19490,7 @@ static odvgp_status gp__check_member(const odvgp_config *c, odvgp_info *info)
 								!gp__cov_parts[gp__cov_part_of(c, l)->without_gamma].tile)))
 			s = gp__unsupported(info, "member", gp__left_out);
 	if (s) return s;
-	if (c->objective != ODVGP_OBJECTIVE_ELBO) return gp__check_objective(c, info);
+	if (GP__DESK && c->objective != ODVGP_OBJECTIVE_ELBO) return gp__check_objective(c, info);
 	for (int l = 0; l < c->layers; l++) {
 		const gp__mean_part *part = gp__mean_part_of(c, l);
 		const gp__cov_part *cov = gp__cov_part_of(c, l);
@@ -19280,7 +19501,7 @@ static odvgp_status gp__check_member(const odvgp_config *c, odvgp_info *info)
 			return gp__unsupported(
 					info, "reproduce.parametrisation", "A_BETA does not exist for this mean part");
 	}
-	if (c->optim.gamma_step == ODVGP_GAMMA_STEP_ADAM) return ODVGP_OK;
+	if (!GP__DESK || c->optim.gamma_step == ODVGP_GAMMA_STEP_ADAM) return ODVGP_OK;
 	/* eqs. 15a and 16 of [ODVGP] */
 	if (!c->optim.natgrad || gp__mean_part_of(c, 0)->gamma != GP__RESIDUAL_GAMMA)
 		return gp__unsupported(info, "optim.gamma_step",
@@ -19291,9 +19512,33 @@ static odvgp_status gp__check_member(const odvgp_config *c, odvgp_info *info)
 	return ODVGP_OK;
 }
 
+/*	What ODVGP_FLOAT_ONLY leaves out. */
+static odvgp_status gp__check_small(const odvgp_config *c, odvgp_info *info)
+{
+	const char *no = NULL;
+	if (c->optim.kind != ODVGP_OPTIMIZER_ADAM) no = "optim.kind";
+	if (c->optim.gamma_step != ODVGP_GAMMA_STEP_ADAM) no = "optim.gamma_step";
+	if (c->objective != ODVGP_OBJECTIVE_ELBO) no = "objective";
+	if (c->layer[0].patches.image_height) no = "patches";
+	if (c->functions) no = "functions";
+	if (c->independent) no = "independent";
+	if (c->positive_transform != ODVGP_POSITIVE_TRANSFORM_EXP) no = "positive_transform";
+	if (c->init.beta == ODVGP_INIT_BETA_GREEDY) no = "init.beta";
+	if (c->init.gamma == ODVGP_INIT_GAMMA_RESIDUAL) no = "init.gamma";
+	if (c->init.hyperparams == ODVGP_INIT_HYPER_ULAPANE) no = "init.hyperparams";
+	if (gp__parametrisation_of(c, 0) != ODVGP_PARAMETRISATION_WHITENED ||
+			c->reproduce.gamma_coords == ODVGP_GAMMA_COORDS_DIFFERENTIATED ||
+			c->reproduce.update != ODVGP_UPDATE_JOINT)
+		no = "reproduce";
+	return no ? gp__unsupported(info, no, gp__left_out) : ODVGP_OK;
+}
+
 static odvgp_status gp__check_config(const odvgp_config *c, odvgp_info *info)
 {
 	odvgp_status s = gp__check_fields(c, info);
+	if (!s && (ptrdiff_t)c->lik.kind >= GP__COUNT(gp__likelihoods))
+		s = gp__unsupported(info, "lik.kind", gp__left_out);
+	if (!s && !GP__DESK) s = gp__check_small(c, info);
 	for (int l = 0; l < c->layers && !s; l++) s = gp__check_patches(c, l, info);
 	if (!s) s = gp__check_products(c, info);
 	if (!s) s = gp__check_layers(c, info);
@@ -19351,7 +19596,7 @@ typedef struct {
 /*	OK, or the failed read of this call. */
 static odvgp_status gp__read_status(const odvgp_model *m, odvgp_info *info)
 {
-	if (!m->reader || !m->reader->failure.status) return ODVGP_OK;
+	if (!GP__DESK || !m->reader || !m->reader->failure.status) return ODVGP_OK;
 	if (info) *info = m->reader->failure;
 	return m->reader->failure.status;
 }
@@ -19378,7 +19623,7 @@ static const odvgp_real *gp__x_row(
 		const odvgp_model *m, const odvgp_real *X, ptrdiff_t row, int place)
 {
 	ptrdiff_t D = m->cfg.layer[0].D;
-	if (X) return X + row * D;
+	if (!GP__DESK || X) return X + row * D;
 	odvgp_real *to = m->reader->pair + place * D;
 	m->reader->row[0] = row;
 	gp__read(m, 1, to, NULL, NULL);
@@ -19396,7 +19641,7 @@ static odvgp_status gp__pass_rows(const odvgp_model *m, const odvgp_real *X, con
 	odvgp_status s = ODVGP_OK;
 	gp__rows rows = {X, Y, m->cfg.N, 0, 0, 0, 0};
 	gp__reader *r = m->reader;
-	if (X || Y) return pass(arg, &rows, info);
+	if (!GP__DESK || X || Y) return pass(arg, &rows, info);
 	for (; rows.first < m->cfg.N && !s; rows.first += rows.n) {
 		odvgp_real *x = wants & GP__PASS_X ? r->X : NULL, *y = wants & GP__PASS_Y ? r->Y : NULL;
 		rows.X = x;
@@ -19419,9 +19664,9 @@ static ptrdiff_t gp__row_at(const odvgp_model *m, const gp__rows *r, ptrdiff_t i
 }
 
 /*	e / w of a row of the tile. */
-static double gp__noise_factor(const odvgp_model *m, ptrdiff_t i)
+static gp__wide gp__noise_factor(const odvgp_model *m, ptrdiff_t i)
 {
-	double root = m->root.id ? (double)m->tape.node[m->root.id].v[i] : 1;
+	gp__wide root = m->root.id ? (gp__wide)m->tape.node[m->root.id].v[i] : 1;
 	return root * root;
 }
 
@@ -19433,10 +19678,10 @@ static odvgp_status gp__tile_target(odvgp_model *m, ptrdiff_t i, const odvgp_rea
 	odvgp_real w = m->y.weights ? y[m->y.T] : 1, e = m->y.scale ? y[C - 1] : 1;
 	GP__FOR(t, C) GP__V(Y, t, i) = y[t];
 	if (m->y.scale && !gp__has_noise(&m->cfg)) /* exposure */
-		GP__V(Y, C - 1, i) = (odvgp_real)log((double)e);
-	m->tape.sums->weight += (double)w;
+		GP__V(Y, C - 1, i) = (odvgp_real)gp__log((gp__wide)e);
+	m->tape.sums->weight += (gp__wide)w;
 	if (!m->root.id) return ODVGP_OK;
-	if (m->y.scale) m->tape.sums->logs += (double)w * log((double)e);
+	if (m->y.scale) m->tape.sums->logs += (gp__wide)w * gp__log((gp__wide)e);
 	m->tape.node[m->root.id].v[i] = w > 0 ? GP__SQRT(e / w) : (odvgp_real)HUGE_VAL;
 	return m->cfg.objective == ODVGP_OBJECTIVE_EXACT && !(w > 0) ? ODVGP_E_ARG : ODVGP_OK;
 }
@@ -19447,7 +19692,7 @@ static void gp__tile_normals(odvgp_model *m, ptrdiff_t at, ptrdiff_t n)
 {
 	uint64_t step = m->cfg.deep.fixed_samples ? 0 : m->state.steps,
 			 seed = gp__random(m->cfg.seed, GP__STREAM_HIDDEN, step);
-	GP__FROM(k, 1, m->cfg.layers) {
+	GP__FROM(k, 1, ODVGP_MAX_LAYERS > 1 ? m->cfg.layers : 1) {
 		gp__unit *u = &m->unit[k]; /* the layer's first, whose inputs all use */
 		gp__node *eps = &m->tape.node[u->eps.id];
 		ptrdiff_t S = m->cfg.deep.samples;
@@ -19482,7 +19727,7 @@ GP__NOINLINE odvgp_status gp__tile_load(
 		odvgp_status s = ODVGP_OK;
 		ptrdiff_t row = gp__row_at(m, rows, at + i), k = rows->gathered ? at + i : row;
 		const odvgp_real *from_X = rows->X, *from_Y = rows->Y;
-		if (!from_X) {
+		if (GP__DESK && !from_X) {
 			from_X = m->reader->X;
 			from_Y = m->reader->Y;
 			k = i % GP__READ_ROWS;
@@ -19494,7 +19739,7 @@ GP__NOINLINE odvgp_status gp__tile_load(
 		if (!gp__finite(x, D)) {
 			ptrdiff_t d = gp__first_nonfinite(x, D);
 			X->stamp = ++m->tape.clock; /* some rows are overwritten */
-			return gp__fail(info, ODVGP_E_NAN, "X", row, (double)x[d], "a row is not finite");
+			return gp__fail(info, ODVGP_E_NAN, "X", row, (gp__wide)x[d], "a row is not finite");
 		}
 		if (!s) s = gp__targets_check(&m->y, y, 1, row, info);
 		if (!s && (s = gp__tile_target(m, i, y)) != ODVGP_OK)
@@ -19521,7 +19766,7 @@ GP__NOINLINE odvgp_status gp__tile_load(
 
 static int gp__gamma_steps(const gp__unit *u)
 {
-	return u->model->cfg.optim.gamma_step != ODVGP_GAMMA_STEP_ADAM && u->Z_gamma.id;
+	return GP__DESK && u->model->cfg.optim.gamma_step != ODVGP_GAMMA_STEP_ADAM && u->Z_gamma.id;
 }
 
 /*	Gamma's natural step reads the gradient of a, and of HYBRID's q_mu. */
@@ -19669,7 +19914,8 @@ static odvgp_status gp__visit_shard(
 	if (shard > 0) gp__sums_clear(t, back);
 	for (ptrdiff_t k = from; k < to && !t->sums->status; k++) {
 		/* for the likelihood and its exponentials */
-		gp__ask(&t->blas, 1e3 * (double)tile * (double)m->F * (double)m->unit[m->units - 1].times);
+		gp__ask(&t->blas,
+				1000 * (gp__wide)tile * (gp__wide)m->F * (gp__wide)m->unit[m->units - 1].times);
 		t->sums->status = gp__stop_status(m, told);
 		if (!t->sums->status) t->sums->status = gp__visit_tile(m, rows, k * tile, back, told);
 	}
@@ -19706,7 +19952,7 @@ static odvgp_status gp__visit_objective(
 	t->again = 0;
 	odvgp_status s = gp__visit_tiles(m, rows, 0, info);
 	if (s || (s = gp__tape_forward_info(t, GP__TAIL, info)) != ODVGP_OK) return s;
-	t->sums->expected = (double)t->node[m->objective.id].v[0];
+	t->sums->expected = (gp__wide)t->node[m->objective.id].v[0];
 	if (!back) return ODVGP_OK;
 	int one = rows->n <= m->cfg.tile && m->cfg.shards == 1;
 	if (one) gp__tape_zero(t, GP__TILE); /* the tail adds to the tile's adjoints */
@@ -19727,10 +19973,11 @@ static odvgp_status gp__evaluate(odvgp_model *m, const gp__rows *rows, gp__wants
 {
 	gp__tape *t = &m->tape;
 	odvgp_real scale = gp__row_scale(m, rows->n), divergence = 0;
-	int grads = want.grad || (want.stats && gp__any_gamma_steps(m)), whole = m->objective.id;
+	int grads = want.grad || (want.stats && gp__any_gamma_steps(m)),
+		whole = GP__DESK && m->objective.id;
 	t->data_error = 0;
 	if (whole && rows->n != m->cfg.N)
-		return gp__fail(info, ODVGP_E_ARG, "n", -1, (double)rows->n,
+		return gp__fail(info, ODVGP_E_ARG, "n", -1, (gp__wide)rows->n,
 				"a bound without q needs all rows at once");
 	odvgp_status s = gp__theta_check(m, info);
 	if (s || (s = gp__stop_status(m, info)) != ODVGP_OK) return s;
@@ -19756,12 +20003,12 @@ static odvgp_status gp__evaluate(odvgp_model *m, const gp__rows *rows, gp__wants
 		gp__mask_grad(m, &want);
 		if ((s = gp__stop_status(m, info))) return s;
 	}
-	*expected = (odvgp_real)(t->sums->expected * (whole ? 1 : (double)scale) +
+	*expected = (odvgp_real)(t->sums->expected * (whole ? 1 : (gp__wide)scale) +
 							 gp__add_priors(&m->par, grads ? m->par.grad : NULL));
 	*kl = divergence;
 	if (!(*expected - *expected == 0) || !(divergence - divergence == 0) ||
 			(grads && !gp__grad_finite(m, &want)))
-		return gp__fail(info, ODVGP_E_NAN, "bound", -1, (double)(*expected - divergence),
+		return gp__fail(info, ODVGP_E_NAN, "bound", -1, (gp__wide)(*expected - divergence),
 				"the bound or its gradient is not finite");
 	return ODVGP_OK;
 }
@@ -19819,7 +20066,7 @@ static void gp__go_back(odvgp_model *m)
 	gp__zero(m->m1, m->par.adam);
 	gp__zero(m->m2, m->par.adam);
 	m->state.adam_steps = 0;
-	m->state.step_scale *= 0.5;
+	m->state.step_scale /= 2;
 	m->state.clean_steps = 0;
 	m->tape.events.step_undone++;
 	m->state.good_valid = 0; /* until the next evaluation */
@@ -19828,19 +20075,19 @@ static void gp__go_back(odvgp_model *m)
 static int gp__any_watched(const odvgp_model *m)
 {
 	int any = 0;
-	GP__EACH_UNIT(u, m) any |= u->steps & GP__STEPS_WATCHED;
+	GP__EACH_UNIT(u, m) any |= GP__MEMBERS_INVERSE && u->steps & GP__STEPS_WATCHED;
 	return any != 0;
 }
 
 /*	The bound fell by over 10 (|before| + N), or N with GP__STEPS_WATCHED and full batch. */
-static int gp__absurd(const odvgp_model *m, double bound, double before)
+static int gp__absurd(const odvgp_model *m, gp__wide bound, gp__wide before)
 {
 	if (gp__any_watched(m) && m->cfg.optim.batch >= m->cfg.N)
-		return bound < before - (double)m->cfg.N;
-	return bound < before - 10 * (fabs(before) + (double)m->cfg.N);
+		return bound < before - (gp__wide)m->cfg.N;
+	return bound < before - 10 * (gp__fabs(before) + (gp__wide)m->cfg.N);
 }
 
-#define GP__LEAST_SCALE 1e-9
+#define GP__LEAST_SCALE GP__W(1e-9)
 
 /*	The current parameters fail on these rows (status s) or give an implausibly low bound;
 	odvgp_step says what follows. If even the shortest steps fail, training would stall silently. */
@@ -19848,10 +20095,10 @@ static odvgp_status gp__evaluate_good(odvgp_model *m, const gp__rows *rows, gp__
 		odvgp_status s, odvgp_real *expected, odvgp_real *kl, odvgp_info *info)
 {
 	odvgp_info said;
-	double bound = (double)*expected - (double)*kl;
+	gp__wide bound = (gp__wide)*expected - (gp__wide)*kl;
 	gp__attempt before = gp__try_good(m);
 	odvgp_status again = gp__evaluate(m, rows, want, expected, kl, &said);
-	if (!again && (s || gp__absurd(m, bound, (double)*expected - (double)*kl))) {
+	if (!again && (s || gp__absurd(m, bound, (gp__wide)*expected - (gp__wide)*kl))) {
 		gp__go_back(m);
 		if (m->state.step_scale >= GP__LEAST_SCALE) return ODVGP_OK;
 		return s ? s
@@ -19876,7 +20123,8 @@ static odvgp_status gp__evaluate_safely(odvgp_model *m, const gp__rows *rows, gp
 	*expected = *kl = 0;
 	odvgp_status s = gp__evaluate(m, rows, want, expected, kl, info);
 	if (s == ODVGP_E_STOPPED) return s;
-	if (!s) absurd = stepping && gp__absurd(m, (double)*expected - (double)*kl, m->state.good_elbo);
+	if (!s)
+		absurd = stepping && gp__absurd(m, (gp__wide)*expected - (gp__wide)*kl, m->state.good_elbo);
 	if (((s && !m->tape.data_error) || absurd) && m->state.good_valid)
 		s = gp__evaluate_good(m, rows, want, s, expected, kl, info);
 	if (s) return s;
@@ -19884,7 +20132,7 @@ static odvgp_status gp__evaluate_safely(odvgp_model *m, const gp__rows *rows, gp
 	/* the next step has no bound to compare with */
 	if (!stepping && !m->state.good_valid) m->state.good_elbo = -HUGE_VAL;
 	m->state.good_valid = 1;
-	if (stepping) m->state.good_elbo = (double)*expected - (double)*kl;
+	if (stepping) m->state.good_elbo = (gp__wide)*expected - (gp__wide)*kl;
 	return ODVGP_OK;
 }
 
@@ -19927,14 +20175,14 @@ static gp__rows gp__rows_plain(const odvgp_real *X, const odvgp_real *Y, ptrdiff
 static odvgp_status gp__rows_check(const odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
 		ptrdiff_t n, odvgp_info *info)
 {
-	int reads = gp__model_ok(m) && m->reader && !X && !Y;
+	int reads = GP__DESK && gp__model_ok(m) && m->reader && !X && !Y;
 	if (!gp__model_ok(m) || (!reads && (!X || !Y)))
 		return gp__is_null(info, !gp__model_ok(m) ? "model" : X ? "Y" : "X");
-	if (m->reader) m->reader->failure.status = ODVGP_OK;
+	if (GP__DESK && m->reader) m->reader->failure.status = ODVGP_OK;
 	if (reads && n > m->cfg.N)
-		return gp__fail(info, ODVGP_E_ARG, "n", -1, (double)n, "is above N, all that a reader has");
+		return gp__fail(info, ODVGP_E_ARG, "n", -1, (gp__wide)n, "is above N, all that a reader has");
 	if (n < 1 || n > PTRDIFF_MAX / 64 / GP__MAX(m->cfg.layer[0].D, gp__y_columns(&m->y)))
-		return gp__fail(info, ODVGP_E_ARG, "n", -1, (double)n, "is out of range");
+		return gp__fail(info, ODVGP_E_ARG, "n", -1, (gp__wide)n, "is out of range");
 	return ODVGP_OK;
 }
 
@@ -19981,7 +20229,7 @@ ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *m, const odvgp_real *X, c
 		return gp__is_null(info, "columns, their index or report");
 	ptrdiff_t *own = m->unit->columns, count = columns->count, M_gamma = m->cfg.layer[0].M_gamma;
 	if (count < 1 || count > M_gamma)
-		return gp__fail(info, ODVGP_E_ARG, "columns", -1, (double)count, "count is out of range");
+		return gp__fail(info, ODVGP_E_ARG, "columns", -1, (gp__wide)count, "count is out of range");
 	const ptrdiff_t *index = columns->index;
 	gp__all_columns(m);
 	/* own[i] = -1 marks column i as seen */
@@ -19989,7 +20237,7 @@ ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *m, const odvgp_real *X, c
 		int inside = index[i] >= 0 && index[i] < M_gamma;
 		if (!inside || own[index[i]] < 0) {
 			gp__all_columns(m);
-			return gp__fail(info, ODVGP_E_ARG, "columns", i, (double)index[i],
+			return gp__fail(info, ODVGP_E_ARG, "columns", i, (gp__wide)index[i],
 					inside ? "is given twice" : "is not a column");
 		}
 		own[index[i]] = -1;
@@ -20102,7 +20350,7 @@ static odvgp_status gp__scales_check(const odvgp_model *m, const odvgp_scales *s
 		for (ptrdiff_t i = 0; list[k].x && i < list[k].n; i++) {
 			odvgp_real x = list[k].x[i];
 			if (!(x - x == 0) || (list[k].positive && !(x > 0)))
-				return gp__fail(info, ODVGP_E_ARG, list[k].name, i, (double)x,
+				return gp__fail(info, ODVGP_E_ARG, list[k].name, i, (gp__wide)x,
 						"must be finite, and a scale above 0");
 		}
 	return ODVGP_OK;
@@ -20336,8 +20584,8 @@ static void gp__nat_from_q(gp__unit *u, int b)
 	const gp__block *block = &u->block[b];
 	ptrdiff_t M = block->M;
 	const odvgp_real *root = gp__value(u, block->white_sqrt);
-	int known =
-			(m->state.nat_valid >> block->number & 1) && u->param == ODVGP_PARAMETRISATION_WHITENED;
+	int known = (m->state.nat_valid >> block->number & 1) &&
+				GP__COORDS(u) == ODVGP_PARAMETRISATION_WHITENED;
 	if (known && !gp__nat_shift(u, b)) return;
 	odvgp_real *R = gp__lend(&m->nat_R, GP__NAT_FROM_Q);
 	GP__FOR(p, u->P) {
@@ -20392,16 +20640,16 @@ static void gp__nat_stage(gp__unit *u, const gp__block *block, ptrdiff_t p, odvg
 	odvgp_real *slot_mu = gp__nat_staged(u, block->mu) + p * M,
 			   *slot_sqrt = gp__nat_staged(u, block->sqrt) + p * M * M;
 	const odvgp_real *L = gp__value(u, block->L), *R = gp__lent(&m->nat_R, GP__NAT_OUTPUT);
-	if (u->param == ODVGP_PARAMETRISATION_WHITENED) gp__copy_lower(slot_sqrt, R, M, M);
+	if (GP__COORDS(u) == ODVGP_PARAMETRISATION_WHITENED) gp__copy_lower(slot_sqrt, R, M, M);
 	else {
 		gp__mm g = gp__mm_make(0, 0, M, M, M, 1, L, M, R, M, 0, slot_sqrt, M);
 		g.a_part = g.b_part = g.c_part = GP__LOWER;
 		gp__mm_run(&m->tape.blas, &g);
 		GP__FOR(i, M) gp__zero(slot_sqrt + i * M + i + 1, M - i - 1);
 	}
-	if (u->param == ODVGP_PARAMETRISATION_A_BETA)
+	if (GP__COORDS(u) == ODVGP_PARAMETRISATION_A_BETA)
 		odvgp_trsm(&m->tape.blas, 0, 1, M, 1, L, M, mu, 1);
-	if (u->param == ODVGP_PARAMETRISATION_PRIMAL)
+	if (GP__COORDS(u) == ODVGP_PARAMETRISATION_PRIMAL)
 		odvgp_gemm(&m->tape.blas, 0, 1, 1, M, M, 1, mu, M, L, M, 0, slot_mu, M);
 	else gp__copy(slot_mu, mu, M);
 }
@@ -20451,7 +20699,7 @@ static void gp__nat_take(gp__unit *u, int b)
 	gp__copy(block->j, stats->v, all);
 	gp__touch(m, block->slot_mu);
 	gp__touch(m, block->slot_sqrt);
-	if (u->param == ODVGP_PARAMETRISATION_WHITENED)
+	if (GP__COORDS(u) == ODVGP_PARAMETRISATION_WHITENED)
 		m->state.nat_valid |= (uint64_t)1 << block->number;
 }
 
@@ -20484,8 +20732,8 @@ static void gp__nat_hybrid_back(gp__unit *u, ptrdiff_t p, odvgp_real *g)
 	/* L^-T h. WHITENED: h = d. PRIMAL (slot = L q_mu): h = L^T d.
 	   A_BETA (q_mu = L^T slot): h = L^-1 d. */
 	gp__copy(h, gp__node_of(u, u->block[GP__ON_BETA].mu)->d + p * u->M, u->M);
-	if (u->param == ODVGP_PARAMETRISATION_A_BETA) gp__solve_L(u, 0, h);
-	if (u->param != ODVGP_PARAMETRISATION_PRIMAL) gp__solve_L(u, 1, h);
+	if (GP__COORDS(u) == ODVGP_PARAMETRISATION_A_BETA) gp__solve_L(u, 0, h);
+	if (GP__COORDS(u) != ODVGP_PARAMETRISATION_PRIMAL) gp__solve_L(u, 1, h);
 	gp__nat_kernel_times(u, u->Z_gamma, u->Z_beta, h, m->nat_t);
 	GP__FOR(i, u->M_gamma) g[i] -= m->nat_t[i];
 	gp__end_loan(&m->nat_R, GP__NAT_GAMMA);
@@ -20498,8 +20746,8 @@ static void gp__nat_hybrid_shift(gp__unit *u, const odvgp_real *da, odvgp_real *
 	odvgp_real *c = gp__lend(&m->nat_R, GP__NAT_GAMMA);
 	/* PRIMAL: Kbg da; WHITENED: L^-1 Kbg da; A_BETA: Kb^-1 Kbg da */
 	gp__nat_kernel_times(u, u->Z_beta, u->Z_gamma, da, c);
-	if (u->param != ODVGP_PARAMETRISATION_PRIMAL) gp__solve_L(u, 0, c);
-	if (u->param == ODVGP_PARAMETRISATION_A_BETA) gp__solve_L(u, 1, c);
+	if (GP__COORDS(u) != ODVGP_PARAMETRISATION_PRIMAL) gp__solve_L(u, 0, c);
+	if (GP__COORDS(u) == ODVGP_PARAMETRISATION_A_BETA) gp__solve_L(u, 1, c);
 	GP__FOR(i, u->M) slot[i] += c[i];
 	gp__end_loan(&m->nat_R, GP__NAT_GAMMA);
 }
@@ -20549,19 +20797,19 @@ static void gp__nat_gamma_back(gp__unit *u, odvgp_real part)
 #define GP__GAMMA_LOOKS 20
 
 /*	The bound on these rows; -infinity if it fails. */
-static double gp__bound_of(odvgp_model *m, const gp__rows *rows)
+static gp__wide gp__bound_of(odvgp_model *m, const gp__rows *rows)
 {
 	gp__wants_list want = {0, 0, 0, GP__GIVES_BOUND};
 	odvgp_real expected, kl;
 	odvgp_status s = gp__evaluate(m, rows, want, &expected, &kl, NULL);
-	return s ? -HUGE_VAL : (double)expected - (double)kl;
+	return s ? -GP__W(HUGE_VAL) : (gp__wide)expected - (gp__wide)kl;
 }
 
 /*	Halve gamma's step until the bound on the same rows, after both steps, is not below `before`.
 	Returns how many bounds it evaluated. */
-static int gp__nat_gamma_check(odvgp_model *m, const gp__rows *rows, double before)
+static int gp__nat_gamma_check(odvgp_model *m, const gp__rows *rows, gp__wide before)
 {
-	double least = before - 64 * (double)GP__EPS * (fabs(before) + (double)m->cfg.N);
+	gp__wide least = before - 64 * (gp__wide)GP__EPS * (gp__fabs(before) + (gp__wide)m->cfg.N);
 	for (int looks = 1;; looks++) {
 		if (gp__bound_of(m, rows) >= least) return looks;
 		int last = looks == GP__GAMMA_LOOKS; /* undo the whole step */
@@ -20772,7 +21020,7 @@ static void gp__nat_diagonal_take(gp__unit *u)
 	gp__copy(mu->v, mu->d, all);
 	GP__FOR(i, all) {
 		g->d[i] = gp__inside(&m->par, g->slot, g->d[i]);
-		gp__set_positive(m, m->par.slot[g->slot].offset + i, (double)g->d[i]);
+		gp__set_positive(m, m->par.slot[g->slot].offset + i, (gp__wide)g->d[i]);
 	}
 	gp__copy(g->v, g->d, all);
 	gp__touch(m, mu->slot);
@@ -20821,7 +21069,10 @@ typedef struct {
 /*	{steps, matrices, vectors, make, take} */
 static const gp__step_kind gp__step_kinds[] = {
 		{GP__STEPS_BETA | GP__STEPS_GAMMA, 1, 2, gp__nat_unit, gp__nat_unit_take},
-		{GP__STEPS_DIAGONAL, 4, 6, gp__nat_diagonal, gp__nat_diagonal_take}};
+#if GP__MEMBERS_INVERSE
+		{GP__STEPS_DIAGONAL, 4, 6, gp__nat_diagonal, gp__nat_diagonal_take}
+#endif
+};
 
 /*	NULL if the unit has no natural step. */
 static const gp__step_kind *gp__step_kind_of(const gp__unit *u)
@@ -20867,7 +21118,7 @@ ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *m, const odvgp_real *X, c
 	odvgp_status s = gp__rows_check(m, X, Y, n, info);
 	if (s) return s;
 	if (!(tau > 0 && tau <= 1))
-		return gp__fail(info, ODVGP_E_ARG, "tau", -1, (double)tau, "must be in (0, 1]");
+		return gp__fail(info, ODVGP_E_ARG, "tau", -1, (gp__wide)tau, "must be in (0, 1]");
 	if (!gp__has_natural(m)) return gp__unsupported(info, "model", "has no natural step");
 	gp__all_columns(m);
 	gp__rows rows = gp__rows_plain(X, Y, n);
@@ -20879,6 +21130,24 @@ ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *m, const odvgp_real *X, c
 	return ODVGP_OK;
 }
 
+/* --- what other sections need, too --- */
+
+/*	Parameters of a slot that are their own values. */
+static odvgp_real *gp__theta_of(const odvgp_model *m, int slot)
+{
+	return m->par.theta + m->par.slot[slot].offset;
+}
+
+/*	A failed attempt undoes its events and jitters. */
+static odvgp_status gp__attempt_end(odvgp_model *m, odvgp_status s, const odvgp_events *before)
+{
+	if (!s) return s;
+	gp__restore_jitters(m);
+	m->tape.events = *before;
+	return s;
+}
+
+#ifndef ODVGP_FLOAT_ONLY
 /* ---- >>optimum   the best q for a Gaussian likelihood
 
 	The mean is linear in its weights w, mean = Phi^T w, and its KL is w^T Lambda w / 2. With noise
@@ -20966,12 +21235,6 @@ ODVGP_API size_t odvgp_fit_q_scratch(const odvgp_model *m, odvgp_info *info)
 }
 
 /* --- sums over all rows --- */
-
-/*	Parameters of a slot that are their own values. */
-static odvgp_real *gp__theta_of(const odvgp_model *m, int slot)
-{
-	return m->par.theta + m->par.slot[slot].offset;
-}
 
 /*	With patches, X2 of the job is in the tape's X. */
 static void gp__fit_images(const gp__unit *u, gp__kjob *job)
@@ -21512,15 +21775,6 @@ static odvgp_status gp__fit_begin(gp__fit *f, void *scratch, size_t bytes)
 	return gp__fit_sums(f);
 }
 
-/*	A failed attempt undoes its events and jitters. */
-static odvgp_status gp__attempt_end(odvgp_model *m, odvgp_status s, const odvgp_events *before)
-{
-	if (!s) return s;
-	gp__restore_jitters(m);
-	m->tape.events = *before;
-	return s;
-}
-
 /*	Solve for weights, or stage covariances with `put`, of all outputs of one noise at once. */
 static odvgp_status gp__fit_outputs(gp__fit *f, gp__fit_put put)
 {
@@ -21673,6 +21927,8 @@ ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *m, const odvgp_real *X, co
 	return ODVGP_OK;
 }
 
+#endif /* ODVGP_FLOAT_ONLY */
+
 /* ---- >>adam   Adam, schedules, scales of coordinates
 
 	Adam with TensorFlow's eps:
@@ -21685,9 +21941,9 @@ ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *m, const odvgp_real *X, co
 	number's unit, unless odvgp_gamma_coords gives another. */
 
 typedef struct {
-	double lr, beta1, beta2, eps;
+	gp__wide lr, beta1, beta2, eps;
 	int eps_inside;
-	uint64_t t; /* steps, including this one */
+	ptrdiff_t t; /* steps, including this one */
 } gp__adam;
 
 /*	D of number i of a slot: `times`, times (or over, if `divide`) at[i / repeat % n]. */
@@ -21731,9 +21987,9 @@ static gp__scale gp__unit_scale(const odvgp_model *m, int slot)
 static void gp__adam_update(const gp__adam *a, ptrdiff_t n, odvgp_real *x, const odvgp_real *g,
 		const gp__scale *scale, odvgp_real *m1, odvgp_real *m2)
 {
-	double c1 = 1 - pow(a->beta1, (double)a->t), c2 = 1 - pow(a->beta2, (double)a->t);
-	odvgp_real rate = (odvgp_real)(a->lr * sqrt(c2) / c1),
-			   eps = (odvgp_real)(a->eps_inside ? a->eps * sqrt(c2) : a->eps);
+	gp__wide c1 = 1 - gp__pow(a->beta1, (gp__wide)a->t), c2 = 1 - gp__pow(a->beta2, (gp__wide)a->t);
+	odvgp_real rate = (odvgp_real)(a->lr * gp__sqrt(c2) / c1),
+			   eps = (odvgp_real)(a->eps_inside ? a->eps * gp__sqrt(c2) : a->eps);
 	odvgp_real b1 = (odvgp_real)a->beta1, b2 = (odvgp_real)a->beta2;
 	GP__FOR(i, n) {
 		odvgp_real d = scale ? gp__scale_at(scale, i) : 1;
@@ -21746,10 +22002,10 @@ static void gp__adam_update(const gp__adam *a, ptrdiff_t n, odvgp_real *x, const
 }
 
 /*	A fraction f of the way between two numbers, in equal steps or ratios. */
-static odvgp_real gp__between(int linear, odvgp_real from, odvgp_real to, double f)
+static odvgp_real gp__between(int linear, odvgp_real from, odvgp_real to, gp__wide f)
 {
-	if (linear) return (odvgp_real)((double)from + f * ((double)to - (double)from));
-	return (odvgp_real)((double)from * pow((double)to / (double)from, f));
+	if (linear) return (odvgp_real)((gp__wide)from + f * ((gp__wide)to - (gp__wide)from));
+	return (odvgp_real)((gp__wide)from * gp__pow((gp__wide)to / (gp__wide)from, f));
 }
 
 static odvgp_real gp__schedule_at(const odvgp_schedule *s, uint64_t step)
@@ -21758,10 +22014,11 @@ static odvgp_real gp__schedule_at(const odvgp_schedule *s, uint64_t step)
 	if (s->decay_steps && step >= (uint64_t)s->decay_from) {
 		uint64_t gone = step - (uint64_t)s->decay_from;
 		if (gone >= (uint64_t)s->decay_steps) return s->final;
-		return gp__between(linear, s->end, s->final, (double)gone / (double)s->decay_steps);
+		return gp__between(
+				linear, s->end, s->final, (gp__wide)(ptrdiff_t)gone / (gp__wide)s->decay_steps);
 	}
 	if (s->kind == ODVGP_SCHEDULE_CONSTANT || step >= (uint64_t)s->steps) return s->end;
-	return gp__between(linear, s->start, s->end, (double)step / (double)s->steps);
+	return gp__between(linear, s->start, s->end, (gp__wide)(ptrdiff_t)step / (gp__wide)s->steps);
 }
 
 ODVGP_API odvgp_status odvgp_set_step_sizes(odvgp_model *m, const odvgp_schedule *lr,
@@ -21824,7 +22081,7 @@ static gp__scale gp__adam_scale(const odvgp_model *m, int slot)
 /*	Before the kernels move: stores sqrt(k(x,x)), and renews gamma's scales every 100 steps. */
 static void gp__adam_units(odvgp_model *m)
 {
-	int scaled = 0, renew = m->state.scales_age % 100 == 0;
+	int scaled = 0, renew = (size_t)m->state.scales_age % 100 == 0;
 	GP__EACH_UNIT(u, m) {
 		u->prior_sd = GP__SQRT(gp__prior_variance(u));
 		if (u->gamma_coords != ODVGP_GAMMA_COORDS_SCALED || !u->a_slot.id) continue;
@@ -21844,8 +22101,9 @@ static odvgp_real gp__theta_derivative(const odvgp_model *m, int s, ptrdiff_t i)
 static void gp__adam_step(odvgp_model *m, odvgp_real lr)
 {
 	const odvgp_config *c = &m->cfg;
-	gp__adam adam = {(double)lr, (double)c->optim.adam_beta1, (double)c->optim.adam_beta2,
-			(double)c->optim.adam_eps, c->reproduce.adam_eps_inside, ++m->state.adam_steps};
+	gp__adam adam = {(gp__wide)lr, (gp__wide)c->optim.adam_beta1, (gp__wide)c->optim.adam_beta2,
+			(gp__wide)c->optim.adam_eps, c->reproduce.adam_eps_inside,
+			(ptrdiff_t)++m->state.adam_steps};
 	gp__adam_units(m);
 	GP__EACH_SLOT(s, m) {
 		const odvgp_slot *slot = &m->par.slot[s];
@@ -21860,6 +22118,18 @@ static void gp__adam_step(odvgp_model *m, odvgp_real lr)
 	}
 }
 
+static void gp__report(
+		const odvgp_model *m, odvgp_real expected, odvgp_real kl, odvgp_report *report)
+{
+	memset(report, 0, sizeof *report);
+	report->step = (ptrdiff_t)m->state.steps;
+	report->elbo = expected - kl;
+	report->expected_loglik = expected;
+	report->kl = kl;
+	report->events = m->tape.events;
+}
+
+#ifndef ODVGP_FLOAT_ONLY
 /* ---- >>lbfgs   L-BFGS with a line search
 
 	The direction is d = -H g. The two-loop recursion applies H from the last pairs s = x' - x,
@@ -22069,17 +22339,6 @@ static int gp__lbfgs_iterate(gp__lbfgs *w, const gp__problem *p)
 	return 1;
 }
 
-static void gp__report(
-		const odvgp_model *m, odvgp_real expected, odvgp_real kl, odvgp_report *report)
-{
-	memset(report, 0, sizeof *report);
-	report->step = (ptrdiff_t)m->state.steps;
-	report->elbo = expected - kl;
-	report->expected_loglik = expected;
-	report->kl = kl;
-	report->events = m->tape.events;
-}
-
 /* --- L-BFGS on a model --- */
 
 typedef struct {
@@ -22153,16 +22412,6 @@ static void gp__lbfgs_loss(void *user, const odvgp_real *x, double *loss, odvgp_
 	gp__restore_jitters(m);
 	if (gp__theta_ok(m)) gp__lbfgs_evaluate(job, loss, g, NULL);
 	m->lbfgs.stopped = gp__stopped(&m->tape.blas) || gp__read_status(m, NULL);
-}
-
-static uint64_t gp__reals_hash(const odvgp_real *x, ptrdiff_t n, uint64_t h)
-{
-	GP__FOR(i, n) {
-		uint64_t bits = 0;
-		memcpy(&bits, &x[i], sizeof x[i]);
-		h = gp__mix(h ^ bits);
-	}
-	return h;
 }
 
 typedef struct {
@@ -22289,6 +22538,8 @@ static odvgp_status gp__lbfgs_step(
 	return ODVGP_OK;
 }
 
+#endif /* ODVGP_FLOAT_ONLY */
+
 /* ---- >>train   the training step */
 
 static void gp__jitter_recover(gp__tape *t, gp__jitter *jitter)
@@ -22303,7 +22554,7 @@ static void gp__jitter_recover(gp__tape *t, gp__jitter *jitter)
 /*	After 100 clean steps halved step sizes double and a raised jitter falls tenfold. */
 static void gp__recover(odvgp_model *m)
 {
-	if (++m->state.clean_steps % 100 == 0)
+	if ((size_t)++m->state.clean_steps % 100 == 0)
 		m->state.step_scale = GP__MIN(1, 2 * m->state.step_scale);
 	GP__EACH_UNIT(u, m)
 		GP__FOR(k, GP__JITTERS) gp__jitter_recover(&m->tape, &u->jitter[k]);
@@ -22335,8 +22586,8 @@ enum { GP__WATCHED_LOOKS = 4, GP__CURVED_LOOKS = 20 };
 	couples functions that move together. */
 static int gp__is_curved(const odvgp_model *m)
 {
-	return !(m->y.lik->flags & GP__LIK_LOG_CONCAVE) || m->cfg.lik.link_jitter > 0 ||
-		   m->cfg.layers > 1 || (m->slot_mixing && m->cfg.layer[0].P > 1);
+	return GP__DESK && (!(m->y.lik->flags & GP__LIK_LOG_CONCAVE) || m->cfg.lik.link_jitter > 0 ||
+							   m->cfg.layers > 1 || (m->slot_mixing && m->cfg.layer[0].P > 1));
 }
 
 /*	A natural step that is checked: O(M)'s if it sees all rows, a curved model's always. While the
@@ -22344,11 +22595,12 @@ static int gp__is_curved(const odvgp_model *m)
 	up its statistics, and take half the step. If that fails, as it can when the rows change
 	meanwhile, no step was taken. Adds its evaluations to *evaluations. */
 static odvgp_status gp__step_watched(odvgp_model *m, const gp__rows *rows, gp__wants_list want,
-		odvgp_real tau, double bound, int *evaluations, odvgp_info *info)
+		odvgp_real tau, gp__wide bound, int *evaluations, odvgp_info *info)
 {
 	int curved = gp__is_curved(m), most = curved ? GP__CURVED_LOOKS : GP__WATCHED_LOOKS;
-	double least = bound - (curved ? GP__MAX(1e-9, 4 * (double)GP__EPS) * fabs(bound)
-								   : sqrt((double)GP__EPS) * (fabs(bound) + (double)m->cfg.N));
+	gp__wide least =
+			bound - (curved ? GP__MAX(GP__W(1e-9), 4 * GP__W(GP__EPS)) * gp__fabs(bound)
+							: gp__sqrt((gp__wide)GP__EPS) * (gp__fabs(bound) + (gp__wide)m->cfg.N));
 	odvgp_real expected, kl;
 	odvgp_events events = m->tape.events;
 	uint64_t nat_steps = m->state.nat_steps;
@@ -22375,7 +22627,7 @@ static odvgp_status gp__step_watched(odvgp_model *m, const gp__rows *rows, gp__w
 	is no gradient. Gamma's step is checked with all columns: an estimate from a sample has no
 	optimum. */
 static odvgp_status gp__step_natural(odvgp_model *m, const gp__rows *rows, gp__wants_list want,
-		odvgp_real tau, double bound, int *looks, odvgp_info *info)
+		odvgp_real tau, gp__wide bound, int *looks, odvgp_info *info)
 {
 	int of_gamma = gp__any_gamma_steps(m), sampled = of_gamma && gp__columns_sampled(m);
 	odvgp_status s;
@@ -22464,7 +22716,7 @@ static odvgp_status gp__step_half(odvgp_model *m, const gp__rows *rows, gp__want
 	odvgp_status s = gp__evaluate_safely(m, rows, want, 1, &expected, &kl, NULL);
 	if (s) return s;
 	if (want.stats)
-		return gp__step_natural(m, rows, want, tau, (double)expected - (double)kl, looks, NULL);
+		return gp__step_natural(m, rows, want, tau, (gp__wide)expected - (gp__wide)kl, looks, NULL);
 	gp__adam_step(m, lr);
 	return ODVGP_OK;
 }
@@ -22475,7 +22727,7 @@ static odvgp_status gp__step_rows(
 	odvgp_real expected, kl, lr, tau;
 	int looks = 0;
 	int natgrad = gp__uses_natgrad(m),
-		split = natgrad && m->cfg.reproduce.update != ODVGP_UPDATE_JOINT,
+		split = GP__DESK && natgrad && m->cfg.reproduce.update != ODVGP_UPDATE_JOINT,
 		nat_first = m->cfg.reproduce.update == ODVGP_UPDATE_NATGRAD_FIRST;
 	gp__wants_list want = {
 			!split || !nat_first, natgrad && (!split || nat_first), 0, GP__GIVES_BOUND};
@@ -22488,13 +22740,13 @@ static odvgp_status gp__step_rows(
 	tau = natgrad ? gp__schedule_at(&m->cfg.optim.natgrad_step, m->state.steps) *
 							(odvgp_real)m->state.step_scale
 				  : 0;
-	int reads = !rows->X, undo = split && !nat_first && (reads || m->tape.blas.watcher);
+	int reads = GP__DESK && !rows->X, undo = split && !nat_first && (reads || m->tape.blas.watcher);
 	odvgp_status failed = ODVGP_OK;
 	if (undo) gp__begin_half(m, &begun);
 	else if (reads)
 		gp__copy(gp__lend(&m->kept, GP__KEPT_BY_STEP), m->par.value, m->par.positive);
 	if (want.stats)
-		s = gp__step_natural(m, rows, want, tau, (double)expected - (double)kl, &looks, info);
+		s = gp__step_natural(m, rows, want, tau, (gp__wide)expected - (gp__wide)kl, &looks, info);
 	s = gp__natural_read(m, s, &before, info);
 	if (s) {
 		if (undo || reads) gp__end_loan(&m->kept, GP__KEPT_BY_STEP);
@@ -22536,9 +22788,13 @@ static odvgp_status gp__step_by(
 {
 	gp__watcher *w = m->tape.blas.watcher;
 	if (w && w->held) m->tape.blas.watcher = NULL; /* called by the watch itself */
+#ifdef ODVGP_FLOAT_ONLY
+	odvgp_status s = gp__step_rows(m, rows, report, info);
+#else
 	odvgp_status s = m->cfg.optim.kind == ODVGP_OPTIMIZER_LBFGS
 							 ? gp__lbfgs_step(m, rows, report, info)
 							 : gp__step_rows(m, rows, report, info);
+#endif
 	if (w && m->tape.blas.watcher) w->held = 0;
 	m->tape.blas.watcher = w;
 	return s;
@@ -22574,11 +22830,13 @@ ODVGP_API odvgp_status odvgp_step(odvgp_model *m, const odvgp_real *X, const odv
 	if (s) return s;
 	gp__rows rows = gp__rows_plain(X, Y, m->cfg.optim.batch);
 	/* an epoch drops the rows left over */
-	uint64_t per_epoch = (uint64_t)(m->cfg.N / m->cfg.optim.batch);
+	size_t per_epoch = (size_t)(m->cfg.N / m->cfg.optim.batch);
 	rows.permuted = m->cfg.optim.batch < m->cfg.N;
-	rows.epoch = m->state.steps / per_epoch;
-	rows.first = rows.permuted ? (ptrdiff_t)(m->state.steps % per_epoch) * m->cfg.optim.batch : 0;
-	s = X || !rows.permuted ? ODVGP_OK : gp__gather_batch(m, &rows, info);
+	rows.epoch = (size_t)m->state.steps / per_epoch;
+	rows.first = rows.permuted
+						 ? (ptrdiff_t)((size_t)m->state.steps % per_epoch) * m->cfg.optim.batch
+						 : 0;
+	s = !GP__DESK || X || !rows.permuted ? ODVGP_OK : gp__gather_batch(m, &rows, info);
 	return s ? s : gp__step_by(m, &rows, report, info);
 }
 
@@ -22681,7 +22939,7 @@ typedef struct {
 	odvgp_real *Lb, *tile, *A;
 	odvgp_real *patches; /* candidates [N,D] */
 	odvgp_real *gaps;    /* ULAPANE: each column's d_x and the targets' d_y [D,1+T] */
-	double target_variance;
+	gp__wide target_variance;
 	gp__arena rest; /* for kernel matrices */
 } gp__init_work;
 
@@ -22754,9 +23012,9 @@ static void gp__init_scratch(gp__arena *a, const gp__unit *u, gp__init_work *w)
 }
 
 /*	v, or 1 unless v is positive and 1e6 away from the precision's limits. */
-static double gp__usable(double v)
+static gp__wide gp__usable(gp__wide v)
 {
-	return v > 1e6 * (double)GP__TINY && v < 1e-6 / (double)GP__TINY ? v : 1;
+	return v > GP__W(1e6) * GP__W(GP__TINY) && v < GP__W(1e-6) / GP__W(GP__TINY) ? v : 1;
 }
 
 /*	Row i of N in random order: 0 for samples, 1 for rows that fill up, 2 for what is passed on. */
@@ -22771,7 +23029,7 @@ static void gp__draw_sample(gp__init_work *w, ptrdiff_t N, ptrdiff_t from, ptrdi
 	gp__reader *r = w->m->reader;
 	w->rows = rows;
 	GP__FOR(i, rows) w->row[i] = gp__init_row(w, 0, N, from + i);
-	for (ptrdiff_t at = 0; at < rows && !w->X; at += GP__READ_ROWS) {
+	for (ptrdiff_t at = 0; GP__DESK && at < rows && !w->X; at += GP__READ_ROWS) {
 		ptrdiff_t n = GP__MIN(rows - at, GP__READ_ROWS);
 		memcpy(r->row, w->row + at, (size_t)n * sizeof *r->row);
 		gp__read(w->m, n, r->sample + at * w->D, NULL, NULL);
@@ -22781,19 +23039,19 @@ static void gp__draw_sample(gp__init_work *w, ptrdiff_t N, ptrdiff_t from, ptrdi
 /*	Row i of the sample. */
 static const odvgp_real *gp__drawn(const gp__init_work *w, ptrdiff_t i)
 {
-	return w->X ? w->X + w->row[i] * w->D : w->m->reader->sample + i * w->D;
+	return !GP__DESK || w->X ? w->X + w->row[i] * w->D : w->m->reader->sample + i * w->D;
 }
 
 /*	A candidate by its number, in one of two places if it is read. */
 static const odvgp_real *gp__candidate(const gp__init_work *w, ptrdiff_t i, int place)
 {
-	return w->X ? w->X + i * w->D : gp__x_row(w->m, NULL, i, place);
+	return !GP__DESK || w->X ? w->X + i * w->D : gp__x_row(w->m, NULL, i, place);
 }
 
 /*	A row of the unit's data. */
 static const odvgp_real *gp__data_row(const gp__init_work *w, ptrdiff_t i)
 {
-	return w->data ? w->data + i * w->u->D : gp__x_row(w->m, NULL, i, 0);
+	return !GP__DESK || w->data ? w->data + i * w->u->D : gp__x_row(w->m, NULL, i, 0);
 }
 
 /*	to [rows,D]: rows of the sample from number `from` on. */
@@ -22880,13 +23138,13 @@ static int gp__init_asks(const gp__init_work *w, ptrdiff_t k, ptrdiff_t rows)
 	if (!blas->watcher) return 0;
 	blas->watcher->at.done = k;
 	blas->watcher->at.total = w->M * (w->m->cfg.init.beta == ODVGP_INIT_BETA_KMEANS ? 11 : 1);
-	return gp__ask(blas, (double)rows * (double)(w->D + 4));
+	return gp__ask(blas, (gp__wide)rows * (gp__wide)(w->D + 4));
 }
 
 /*	Lowers distances by the new centre k. Returns their sum. */
-static double gp__nearest_lower(gp__init_work *w, const odvgp_real *Z, ptrdiff_t k)
+static gp__wide gp__nearest_lower(gp__init_work *w, const odvgp_real *Z, ptrdiff_t k)
 {
-	double sum = 0;
+	gp__wide sum = 0;
 	GP__FOR(i, w->rows) {
 		const odvgp_real *x = gp__drawn(w, i), *z = Z + k * w->D;
 		odvgp_real r2 = 0;
@@ -22898,20 +23156,20 @@ static double gp__nearest_lower(gp__init_work *w, const odvgp_real *Z, ptrdiff_t
 			w->distance[i] = r2;
 			w->nearest[i] = k;
 		}
-		sum += (double)w->distance[i];
+		sum += (gp__wide)w->distance[i];
 	}
 	return sum;
 }
 
 /*	A seed, as >>init says. */
-static ptrdiff_t gp__kmeans_draw(const gp__init_work *w, double sum, ptrdiff_t k)
+static ptrdiff_t gp__kmeans_draw(const gp__init_work *w, gp__wide sum, ptrdiff_t k)
 {
-	double left = gp__uniform(w->m->cfg.seed, GP__STREAM_KMEANS, (uint64_t)k) * sum;
+	gp__wide left = gp__uniform(w->m->cfg.seed, GP__STREAM_KMEANS, (uint64_t)k) * sum;
 	ptrdiff_t last = 0;
 	GP__FOR(i, w->rows) {
 		if (!(w->distance[i] > 0)) continue;
 		last = i;
-		if ((left -= (double)w->distance[i]) <= 0) break;
+		if ((left -= (gp__wide)w->distance[i]) <= 0) break;
 	}
 	return last;
 }
@@ -22952,12 +23210,12 @@ static void gp__kmeans_nearest(gp__init_work *w, const odvgp_real *Z)
 	odvgp_model *m = w->m;
 	gp__kmeans_job job = {w, 0, 0, gp__tasks(&m->cfg.threads)};
 	ptrdiff_t D = w->D, M = w->M, ld = gp__padded(M);
-	double work = (double)M * (double)D; /* of a row */
+	gp__wide work = (gp__wide)M * (gp__wide)D; /* of a row */
 	GP__FOR(d, D)
 		GP__FOR(k, ld) w->centre_t[d * ld + k] = k < M ? Z[k * D + d] * w->per_length[d] : 0;
-	for (; job.from < w->rows && !gp__ask(&m->tape.blas, work * (double)(job.to - job.from));
+	for (; job.from < w->rows && !gp__ask(&m->tape.blas, work * (gp__wide)(job.to - job.from));
 			job.from = job.to) {
-		job.to = GP__MIN(w->rows, job.from + 256 + (ptrdiff_t)(1e9 / work));
+		job.to = GP__MIN(w->rows, job.from + 256 + (ptrdiff_t)(GP__W(1e9) / work));
 		gp__run(&m->cfg.threads, job.tasks, gp__kmeans_task, &job);
 	}
 }
@@ -23005,7 +23263,7 @@ static ptrdiff_t gp__seeds(gp__init_work *w, odvgp_real *Z)
 {
 	int farthest = w->m->cfg.init.beta == ODVGP_INIT_BETA_FARTHEST;
 	ptrdiff_t rows = gp__init_rows(w->u), next = 0, k = 0;
-	double sum = 1;
+	gp__wide sum = 1;
 	gp__draw_sample(w, w->N, 0, rows);
 	while (k < w->M && sum > 0 && !gp__init_asks(w, k, rows)) {
 		gp__gather(w, next, 1, Z + k * w->D);
@@ -23223,7 +23481,7 @@ static void gp__draw_candidates(gp__init_work *w)
 	uint64_t seed = w->m->cfg.seed;
 	ptrdiff_t T = gp__patches_count(&u->patches), all = gp__all_candidates(u);
 	w->X = w->patches ? w->patches : w->data;
-	GP__FOR(i, w->patches ? w->N : 0) {
+	GP__FOR(i, GP__DESK && w->patches ? w->N : 0) {
 		ptrdiff_t k = gp__permute(seed, GP__STREAM_PATCHES, 0, all, i),
 				  image = gp__permute(seed, GP__STREAM_PATCHES, 1, gp__unit_rows(u), k / T);
 		gp__patch_move(&u->patches, gp__data_row(w, image), NULL, k % T, w->patches + i * w->D);
@@ -23237,8 +23495,8 @@ static void gp__draw_locations(const gp__unit *u, odvgp_real *Z, ptrdiff_t n, pt
 	const ptrdiff_t last[2] = {gp__patches_down(p) - 1, gp__patches_across(p) - 1};
 	GP__FOR(i, 2 * n) {
 		uint64_t number = (uint64_t)(2 * from + i);
-		double x = gp__uniform(u->model->cfg.seed, GP__STREAM_PATCHES, number);
-		Z[i / 2 * u->Dz + u->Dz - 2 + i % 2] = (odvgp_real)(x * (double)last[i % 2]);
+		gp__wide x = gp__uniform(u->model->cfg.seed, GP__STREAM_PATCHES, number);
+		Z[i / 2 * u->Dz + u->Dz - 2 + i % 2] = (odvgp_real)(x * (gp__wide)last[i % 2]);
 	}
 }
 
@@ -23246,8 +23504,10 @@ static void gp__draw_locations(const gp__unit *u, odvgp_real *Z, ptrdiff_t n, pt
 	apart to Z and returns their number; random rows supply the rest, for NULL all. To add one: an
 	enumerator in >>api, a word in >>settings, its function here, its memory in gp__init_scratch. */
 typedef ptrdiff_t (*gp__points_method)(gp__init_work *w, odvgp_real *Z);
-static const gp__points_method gp__beta_methods[] = {gp__kmeans, NULL, gp__greedy, gp__seeds},
-							   gp__gamma_methods[] = {NULL, gp__worst_explained};
+#define GP__GREEDY (GP__DESK ? gp__greedy : (gp__points_method)NULL)
+#define GP__WORST  (GP__DESK ? gp__worst_explained : (gp__points_method)NULL)
+static const gp__points_method gp__beta_methods[] = {gp__kmeans, NULL, GP__GREEDY, gp__seeds},
+							   gp__gamma_methods[] = {NULL, GP__WORST};
 
 static void gp__init_points(gp__init_work *w)
 {
@@ -23256,7 +23516,7 @@ static void gp__init_points(gp__init_work *w)
 					  gamma = gp__gamma_methods[w->m->cfg.init.gamma];
 	odvgp_real *Zb = w->m->tape.node[u->Z_beta.id].v, *Zg = w->m->tape.node[u->Z_gamma.id].v;
 	ptrdiff_t Mg = u->Z_gamma.id ? u->M_gamma : 0;
-	int located = u->patches.located;
+	int located = GP__DESK && u->patches.located;
 	/* methods choose by pixels */
 	GP__FOR(i, located ? w->N : 0) gp__zero(w->patches + (i + 1) * w->D - 2, 2);
 	gp__fill_rows(w, Zb, beta ? beta(w, Zb) : 0, w->M, NULL, 0);
@@ -23289,7 +23549,7 @@ static const odvgp_real *gp__column_sd(const gp__unit *u)
 
 /*	Median distance of random pairs of distinct rows over a base kernel's columns, with ARD in their
 	standard deviations; 1 if none. */
-static double gp__median_distance(const gp__init_work *w, const gp__base_kernel *base)
+static gp__wide gp__median_distance(const gp__init_work *w, const gp__base_kernel *base)
 {
 	ptrdiff_t count = 0;
 	for (uint64_t i = 0; i < 4 * GP__MEDIAN_ROWS && count < GP__MEDIAN_ROWS; i++) {
@@ -23297,7 +23557,7 @@ static double gp__median_distance(const gp__init_work *w, const gp__base_kernel 
 		odvgp_real r2 = 0;
 		for (uint64_t k = 0; k < 2; k++) {
 			uint64_t random = gp__random(w->m->cfg.seed, GP__STREAM_INIT, 2 * i + k);
-			x[k] = gp__candidate(w, (ptrdiff_t)(random % (uint64_t)w->N), (int)k);
+			x[k] = gp__candidate(w, gp__below(random, w->N), (int)k);
 		}
 		GP__FOR(d, (ptrdiff_t)base->ndims) {
 			ptrdiff_t c = gp__column(base, d);
@@ -23306,14 +23566,14 @@ static double gp__median_distance(const gp__init_work *w, const gp__base_kernel 
 		}
 		if (r2 > 0) w->median[count++] = r2;
 	}
-	return count ? sqrt((double)gp__median(w->median, count)) : 1;
+	return count ? gp__sqrt((gp__wide)gp__median(w->median, count)) : 1;
 }
 
 /* --- the targets' variance, starts of base kernels --- */
 
 typedef struct {
 	ptrdiff_t target, columns, seen; /* of Y; rows that are not missing */
-	double first, mean, squares;     /* differences from the first: equal targets give exactly 0 */
+	gp__wide first, mean, squares;     /* differences from the first: equal targets give exactly 0 */
 	int pass;
 } gp__target;
 
@@ -23322,24 +23582,24 @@ static odvgp_status gp__target_rows(void *arg, const gp__rows *r, odvgp_info *in
 	gp__target *g = (gp__target *)arg;
 	(void)info;
 	GP__FOR(i, r->n) {
-		double y = (double)r->Y[i * g->columns + g->target], d = y - g->first;
+		gp__wide y = (gp__wide)r->Y[i * g->columns + g->target], d = y - g->first;
 		if (y != y) continue;
 		if (g->pass == 0 && !g->seen++) g->first = y;
-		if (g->pass == 1) g->mean += d / (double)g->seen;
+		if (g->pass == 1) g->mean += d / (gp__wide)g->seen;
 		if (g->pass == 2) g->squares += (d - g->mean) * (d - g->mean);
 	}
 	return ODVGP_OK;
 }
 
 /*	Mean and variance of target t, without missing ones. */
-static double gp__target_moments(
+static gp__wide gp__target_moments(
 		const odvgp_model *m, const odvgp_real *Y, ptrdiff_t t, odvgp_real *middle)
 {
 	gp__target g = {t, gp__y_columns(&m->y), 0, NAN, 0, 0, 0};
 	for (; g.pass < 3; g.pass++)
 		gp__pass_rows(m, NULL, Y, GP__PASS_Y, gp__target_rows, &g, NULL);
 	*middle = (odvgp_real)(g.first + g.mean);
-	return g.seen ? g.squares / (double)g.seen : 0;
+	return g.seen ? g.squares / (gp__wide)g.seen : 0;
 }
 
 /*	The target of an independent function; -1: all targets. */
@@ -23350,18 +23610,18 @@ static int gp__only_target(const gp__unit *u)
 }
 
 /*	Mean variance of the targets, or of one. */
-static double gp__target_variance(const odvgp_model *m, const odvgp_real *Y, int target)
+static gp__wide gp__target_variance(const odvgp_model *m, const odvgp_real *Y, int target)
 {
-	double total = 0;
+	gp__wide total = 0;
 	odvgp_real mean;
 	ptrdiff_t from = GP__MAX(target, 0), to = target < 0 ? m->T : target + 1;
 	if (!(m->y.lik->flags & GP__LIK_SCALABLE)) return 1;
 	GP__FROM(t, from, to) total += gp__target_moments(m, Y, t, &mean);
-	return gp__usable(total / (double)(to - from));
+	return gp__usable(total / (gp__wide)(to - from));
 }
 
 typedef struct {
-	double lengthscale, variance; /* of a base kernel */
+	gp__wide lengthscale, variance; /* of a base kernel */
 	const odvgp_real *unit; /* of ARD's lengthscales, by column; NULL: 1 */
 } gp__start;
 
@@ -23375,32 +23635,33 @@ static int gp__share_columns(const gp__base_kernel *a, const gp__base_kernel *b)
 }
 
 /*	10^low for the first to 10^(low + 1) for the last of those that share columns with the i-th. */
-static double gp__spread(const gp__kernel *k, uint32_t i, double low, double alone)
+static gp__wide gp__spread(const gp__kernel *k, uint32_t i, gp__wide low, gp__wide alone)
 {
-	double before = 0, others = 0;
+	gp__wide before = 0, others = 0;
 	GP__EACH_BASE(j, k) {
 		if (j == i || !k->base[j].nls || !gp__share_columns(&k->base[i], &k->base[j])) continue;
 		before += j < i;
 		others++;
 	}
-	return others > 0 ? pow(10, before / others + low) : alone;
+	return others > 0 ? gp__pow(10, before / others + low) : alone;
 }
 
 static gp__start gp__median_start(const gp__init_work *w, uint32_t i)
 {
 	const gp__kernel *k = &w->u->kernel;
-	double distance = gp__median_distance(w, &k->base[i]), factor = gp__spread(k, i, -1, 0.5);
-	gp__start start = {distance * factor * gp__sqrt_half, w->target_variance, gp__column_sd(w->u)};
+	gp__wide distance = gp__median_distance(w, &k->base[i]), factor = gp__spread(k, i, -1, 0.5);
+	gp__start start = {
+			distance * factor * GP__W(gp__sqrt_half), w->target_variance, gp__column_sd(w->u)};
 	return start;
 }
 
 /*	Mean of |v_next - v| over unequal neighbours in the order of `row`; 0 if none. */
-static double gp__mean_gap(
+static gp__wide gp__mean_gap(
 		const odvgp_real *v, ptrdiff_t stride, const ptrdiff_t *row, ptrdiff_t rows)
 {
-	double sum = 0, count = 0;
+	gp__wide sum = 0, count = 0;
 	GP__FROM(i, 1, rows) {
-		double gap = fabs((double)v[row[i] * stride] - (double)v[row[i - 1] * stride]);
+		gp__wide gap = gp__fabs((gp__wide)v[row[i] * stride] - (gp__wide)v[row[i - 1] * stride]);
 		sum += gap;
 		count += gap > 0;
 	}
@@ -23425,20 +23686,20 @@ static gp__start gp__ulapane_start(const gp__init_work *w, uint32_t i)
 {
 	const gp__base_kernel *base = &w->u->kernel.base[i];
 	ptrdiff_t T = w->m->T;
-	double factor = gp__spread(&w->u->kernel, i, 0, 1);
+	gp__wide factor = gp__spread(&w->u->kernel, i, 0, 1);
 	gp__start start = {0, 0, NULL};
 	const int target = gp__only_target(w->u);
 	GP__FOR(k, T + 1) {
 		if (k && target >= 0 && k != target + 1) continue;
-		double sum = 0, used = 0;
+		gp__wide sum = 0, used = 0;
 		GP__FOR(d, (ptrdiff_t)base->ndims) {
 			const odvgp_real *gap = w->gaps + gp__column(base, d) * (1 + T);
 			if (!(gap[0] > 0)) continue;
-			sum += (double)gap[k];
+			sum += (gp__wide)gap[k];
 			used++;
 		}
-		double mean = used > 0 ? sum / used : 0;
-		if (k) start.variance += mean * mean / (target < 0 ? (double)T : 1);
+		gp__wide mean = used > 0 ? sum / used : 0;
+		if (k) start.variance += mean * mean / (target < 0 ? (gp__wide)T : 1);
 		else start.lengthscale = mean * factor;
 	}
 	return start;
@@ -23447,11 +23708,11 @@ static gp__start gp__ulapane_start(const gp__init_work *w, uint32_t i)
 /*	ULAPANE looks at the targets, which belong to the first layer's inputs. */
 static int gp__is_ulapane(const gp__unit *u)
 {
-	return !u->layer && u->model->cfg.init.hyperparams == ODVGP_INIT_HYPER_ULAPANE;
+	return GP__DESK && !u->layer && u->model->cfg.init.hyperparams == ODVGP_INIT_HYPER_ULAPANE;
 }
 
 /*	Hyperparameters of a unit's kernel, n from number h on, start at v. */
-static void gp__start_hyp(const gp__unit *u, uint32_t h, uint32_t n, double v)
+static void gp__start_hyp(const gp__unit *u, uint32_t h, uint32_t n, gp__wide v)
 {
 	ptrdiff_t first = u->model->par.slot[u->slot_kernel].offset + (ptrdiff_t)h;
 	GP__FROM(i, first, first + (ptrdiff_t)n) gp__set_positive(u->model, i, gp__usable(v));
@@ -23468,15 +23729,15 @@ static void gp__init_base_kernel(const gp__init_work *w, uint32_t i)
 	if (gp__geometry(base) == GP__DISTANCE)
 		start = gp__is_ulapane(u) ? gp__ulapane_start(w, i) : gp__median_start(w, i);
 	if (gp__is_mixed(u)) start.variance = 1; /* ULAPANE's is the targets' */
-	if (base->type == GP__WHITE) start.variance *= 0.1;
+	if (base->type == GP__WHITE) start.variance *= GP__W(0.1);
 	if (base->type == GP__POLYNOMIAL) {
-		start.variance = 0.5 * pow(start.variance, 1 / (double)base->degree);
+		start.variance = GP__W(0.5) * gp__pow(start.variance, 1 / (gp__wide)base->degree);
 		if (!(base->given & GP__GIVEN_SHAPE_PARAM))
 			gp__start_hyp(u, base->shape_param, 1, start.variance);
 	}
-	if (gp__geometry(base) == GP__INNER_PRODUCT) start.variance /= (double)base->ndims;
+	if (gp__geometry(base) == GP__INNER_PRODUCT) start.variance /= (gp__wide)base->ndims;
 	for (uint32_t d = 0; d < base->nls && !(base->given & GP__GIVEN_LENGTHSCALE); d++) {
-		double unit = start.unit && base->ard ? (double)start.unit[gp__column(base, d)] : 1;
+		gp__wide unit = start.unit && base->ard ? (gp__wide)start.unit[gp__column(base, d)] : 1;
 		gp__start_hyp(u, base->ls + d, 1, start.lengthscale * unit);
 	}
 	if (!(base->given & GP__GIVEN_VARIANCE))
@@ -23501,9 +23762,10 @@ static void gp__find_lengths(const gp__init_work *w)
 		}
 	}
 	GP__FOR(d, w->D)
-		if (!(length[d] > 0)) length[d] = gp__column_sd(u)[d] * (odvgp_real)sqrt((double)w->D) / 2;
-	double scale = frexp((double)length[0], &exponent);
-	GP__FOR(d, w->D) length[d] = (odvgp_real)(scale / (double)length[d]);
+		if (!(length[d] > 0))
+			length[d] = gp__column_sd(u)[d] * (odvgp_real)gp__sqrt((gp__wide)w->D) / 2;
+	gp__wide scale = gp__frexp((gp__wide)length[0], &exponent);
+	GP__FOR(d, w->D) length[d] = (odvgp_real)(scale / (gp__wide)length[d]);
 }
 
 /*	Only what neither the expression nor the config gives. */
@@ -23515,7 +23777,7 @@ static void gp__init_hyper(gp__init_work *w, const odvgp_real *Y)
 
 /*	Multiplies a node by `factor`, through variances not given by the expression. Returns whether it
 	could. */
-static int gp__scale_kernel(const gp__unit *u, uint32_t node, double factor)
+static int gp__scale_kernel(const gp__unit *u, uint32_t node, gp__wide factor)
 {
 	const uint32_t *n = u->kernel.node[node];
 	if (n[0] == GP__NODE_PRODUCT)
@@ -23527,17 +23789,18 @@ static int gp__scale_kernel(const gp__unit *u, uint32_t node, double factor)
 	const gp__base_kernel *base = &u->kernel.base[n[1]];
 	if (base->given & GP__GIVEN_VARIANCE || base->type == GP__POLYNOMIAL) return 0;
 	for (uint32_t i = base->var; i < base->var + base->nvar; i++)
-		gp__start_hyp(u, i, 1, factor * (double)gp__hyp(u)[i]);
+		gp__start_hyp(u, i, 1, factor * (gp__wide)gp__hyp(u)[i]);
 	return 1;
 }
 
+#ifndef ODVGP_FLOAT_ONLY
 /*	With patches, f has the targets' variance on average over 16 images. */
 static void gp__init_image_variance(const gp__init_work *w)
 {
 	const gp__unit *u = w->u;
 	ptrdiff_t N = gp__unit_rows(u), images = GP__MIN(N, (ptrdiff_t)16);
 	odvgp_real k;
-	double sum = 0;
+	gp__wide sum = 0;
 	gp__arena scratch = w->rest;
 	gp__kjob job;
 	if (!u->patch_weights.id) return;
@@ -23547,10 +23810,12 @@ static void gp__init_image_variance(const gp__init_work *w)
 		gp__unit_job(&job, u, NULL, 0, gp__data_row(w, image), 1);
 		gp__fit_images(u, &job);
 		gp__images_diag(&job, &k, Kw, scratch, 0);
-		sum += (double)k / (double)images;
+		sum += (gp__wide)k / (gp__wide)images;
 	}
 	if (sum > 0) gp__scale_kernel(u, u->kernel.nnode - 1, w->target_variance / sum);
 }
+
+#endif
 
 /* --- scales of columns ---
 	Mean and standard deviation of a column (1 if constant to rounding), by three passes over
@@ -23561,24 +23826,24 @@ static void gp__column_begin(gp__column_sums *c, int pass, odvgp_real first, ptr
 {
 	if (pass == 0) {
 		c->first = first;
-		c->low = c->high = (double)first;
+		c->low = c->high = (gp__wide)first;
 		c->sum = c->squares = 0;
 	}
-	if (pass == 2) c->sum /= (double)n;
+	if (pass == 2) c->sum /= (gp__wide)n;
 }
 
 /*	A pass over n more rows. */
 static void gp__column_pass(
 		gp__column_sums *c, int pass, const odvgp_real *x, ptrdiff_t n, ptrdiff_t stride)
 {
-	double half = c->high / 2 - c->low / 2, middle = c->low + half;
+	gp__wide half = c->high / 2 - c->low / 2, middle = c->low + half;
 	GP__FOR(i, n) {
-		double v = (double)x[i * stride];
+		gp__wide v = (gp__wide)x[i * stride];
 		if (pass == 0) {
 			c->low = GP__MIN(c->low, v);
 			c->high = GP__MAX(c->high, v);
 		} else if (half > 0) {
-			double z = (v - middle) / half;
+			gp__wide z = (v - middle) / half;
 			if (pass == 1) c->sum += z;
 			else c->squares += (z - c->sum) * (z - c->sum);
 		}
@@ -23588,13 +23853,13 @@ static void gp__column_pass(
 static void gp__column_end(
 		const gp__column_sums *c, ptrdiff_t n, odvgp_real *mean, odvgp_real *scale)
 {
-	double half = c->high / 2 - c->low / 2, middle = c->low + half;
+	gp__wide half = c->high / 2 - c->low / 2, middle = c->low + half;
 	*mean = c->first;
 	*scale = 1;
 	if (!(half > 0)) return;
 	*mean = (odvgp_real)(middle + half * c->sum);
-	double deviation = half * sqrt(c->squares / (double)n);
-	if (deviation > 45 * (double)GP__EPS * fabs((double)*mean) && (odvgp_real)deviation > 0)
+	gp__wide deviation = half * gp__sqrt(c->squares / (gp__wide)n);
+	if (deviation > 45 * (gp__wide)GP__EPS * gp__fabs((gp__wide)*mean) && (odvgp_real)deviation > 0)
 		*scale = (odvgp_real)deviation;
 }
 
@@ -23619,20 +23884,21 @@ static const odvgp_real *gp__pass_matrix(const gp__init_work *w)
 	const gp__unit *u = w->u;
 	const gp__patches *p = &u->patches;
 	ptrdiff_t n = u->Dx - 2 * p->located;
-	double most = sqrt(6 / ((double)n * (1 + (double)u->P / (double)GP__MAX(p->channels, 1))));
+	gp__wide most =
+			gp__sqrt(6 / ((gp__wide)n * (1 + (gp__wide)u->P / (gp__wide)GP__MAX(p->channels, 1))));
 	if (u->slot_mean_A) return gp__theta_of(w->m, u->slot_mean_A);
 	if (!p->image_output || u->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY) return NULL;
 	gp__zero(w->axes, u->Dx * u->P);
 	GP__FOR(i, n * u->P) {
 		uint64_t counter = ((uint64_t)u->number + 1) << 32 | (uint64_t)i;
-		double x = gp__uniform(w->m->cfg.seed, GP__STREAM_PATCHES, counter);
+		gp__wide x = gp__uniform(w->m->cfg.seed, GP__STREAM_PATCHES, counter);
 		w->axes[i] = (odvgp_real)(most * (2 * x - 1));
 	}
 	return w->axes;
 }
 
 /*	The next unit's inputs, and their standard deviations. Returns the mean of their squares. */
-static double gp__pass_on(const gp__init_work *w)
+static gp__wide gp__pass_on(const gp__init_work *w)
 {
 	const gp__unit *u = w->u;
 	const odvgp_model *m = w->m;
@@ -23640,8 +23906,8 @@ static double gp__pass_on(const gp__init_work *w)
 			  width = u->P * T;
 	odvgp_real *to = w->sample[(u->layer + 1) % 2], mean, *sd = m->data_sd + u[1].sd_at;
 	const odvgp_real *A = gp__pass_matrix(w);
-	double squares = 0;
-	for (ptrdiff_t i = 0; i < rows && !gp__ask(&m->tape.blas, (double)(width * u->Dx)); i++) {
+	gp__wide squares = 0;
+	for (ptrdiff_t i = 0; i < rows && !gp__ask(&m->tape.blas, (gp__wide)(width * u->Dx)); i++) {
 		ptrdiff_t row = u->layer || rows == N ? i : gp__init_row(w, 2, N, i);
 		GP__FOR(t, T) {
 			const odvgp_real *x = gp__data_row(w, row);
@@ -23659,9 +23925,9 @@ static double gp__pass_on(const gp__init_work *w)
 	}
 	GP__FOR(p, width) {
 		gp__column_scale(to + p, rows, width, &mean, sd + p);
-		squares += (double)sd[p] * (double)sd[p];
+		squares += (gp__wide)sd[p] * (gp__wide)sd[p];
 	}
-	return gp__usable(squares / (double)width);
+	return gp__usable(squares / (gp__wide)width);
 }
 
 /* --- axes of projections and mixtures --- */
@@ -23676,7 +23942,7 @@ static void gp__leading_axes(const gp__init_work *w, ptrdiff_t D, ptrdiff_t P)
 		odvgp_real *axis = w->axes + p * D;
 		GP__FOR(d, D) /* the first step only makes it orthogonal */
 			v[d] = (odvgp_real)gp__normal(w->m->cfg.seed, GP__STREAM_HIDDEN, (uint64_t)(p * D + d));
-		for (int step = 0; step < 100 && !gp__ask(blas, (double)(D * (D + p))); step++) {
+		for (int step = 0; step < 100 && !gp__ask(blas, (gp__wide)(D * (D + p))); step++) {
 			GP__FOR(q, p) isa->axpy(D, -isa->dot(D, v, w->axes + q * D), w->axes + q * D, v);
 			odvgp_real size = GP__SQRT(isa->dot(D, v, v));
 			GP__FOR(d, D) axis[d] = v[d] / size;
@@ -23704,7 +23970,7 @@ static void gp__principal_axes(gp__init_work *w)
 	gp__zero(C, D * D);
 	gp__zero(w->means, D);
 	GP__FOR(pass, 2)
-		for (ptrdiff_t i = 0; i < rows && !gp__ask(blas, (double)(D * D * pass)); i++) {
+		for (ptrdiff_t i = 0; i < rows && !gp__ask(blas, (gp__wide)(D * D * pass)); i++) {
 			const odvgp_real *x = of_patches ? gp__drawn(w, i) : gp__data_row(w, w->row[i]),
 							 share = 1 / (odvgp_real)rows;
 			GP__FOR(d, pass ? 0 : D) w->means[d] += x[d] * share;
@@ -23744,7 +24010,7 @@ static void gp__init_mixing(gp__init_work *w, const odvgp_real *Y)
 	odvgp_real *C = w->square, *mean = w->means, *sd = mean + F,
 			   *W = gp__theta_of(m, m->slot_mixing);
 	gp__zero(C, F * F);
-	GP__FOR(f, F) sd[f] = (odvgp_real)sqrt(gp__usable(gp__target_moments(m, Y, f, &mean[f])));
+	GP__FOR(f, F) sd[f] = (odvgp_real)gp__sqrt(gp__usable(gp__target_moments(m, Y, f, &mean[f])));
 	gp__pass_rows(m, NULL, Y, GP__PASS_Y, gp__mixing_rows, w, NULL);
 	gp__leading_axes(w, F, P);
 	GP__FOR(p, P) {
@@ -23752,7 +24018,7 @@ static void gp__init_mixing(gp__init_work *w, const odvgp_real *Y)
 		odvgp_real value = 0, most = 0;
 		GP__FOR(f, F) {
 			value += axis[f] * isa->dot(F, C + f * F, axis);
-			if (fabs((double)axis[f]) > fabs((double)most)) most = axis[f];
+			if (gp__fabs((gp__wide)axis[f]) > gp__fabs((gp__wide)most)) most = axis[f];
 		}
 		value = GP__SQRT(GP__MAX(value, GP__R(0.01))) * (most < 0 ? -1 : 1);
 		GP__FOR(f, F)
@@ -23776,13 +24042,15 @@ static void gp__init_unit(const gp__unit *u, const odvgp_real *X, const odvgp_re
 	GP__FOR(d, w.patches ? w.D : 0) gp__column_scale(w.X + d, w.N, w.D, &mean, &sd[u->D + 1 + d]);
 	if (hidden && u->slot_mean_A) gp__principal_axes(&w);
 	w.target_variance = hidden ? gp__pass_on(&w) : gp__target_variance(m, Y, gp__only_target(u));
-	sd[u->D] = (odvgp_real)sqrt(w.target_variance);
+	sd[u->D] = (odvgp_real)gp__sqrt(w.target_variance);
 	if (gp__is_mixed(u)) {
 		w.target_variance = 1;
 		if (gp__is_top(u)) gp__init_mixing(&w, Y);
 	}
 	gp__init_hyper(&w, Y);
+#ifndef ODVGP_FLOAT_ONLY
 	gp__init_image_variance(&w);
+#endif
 	gp__find_lengths(&w);
 	gp__init_points(&w);
 }
@@ -23812,14 +24080,15 @@ static odvgp_real gp__narrowed(const gp__unit *u)
 static void gp__q_identity_unit(gp__unit *u)
 {
 	odvgp_model *m = u->model;
-	odvgp_real k = (odvgp_real)gp__usable((double)gp__prior_variance(u)),
+	odvgp_real k = (odvgp_real)gp__usable((gp__wide)gp__prior_variance(u)),
 			   root = u->cov_part->sqrt_start / (u->cov_part->sqrt_power < 0 ? GP__SQRT(k) : 1);
 	gp__identity_slot(m, u->slot_a, 0);
 	GP__FOR(b, GP__BLOCKS) {
 		gp__identity_slot(m, u->block[b].slot_mu, 0);
 		gp__identity_slot(m, u->block[b].slot_sqrt, root * gp__narrowed(u));
 	}
-	GP__EACH_VALUE(i, &m->par.slot[u->slot_q_diag]) gp__set_positive(m, i, 1e-3 / (double)k);
+	GP__EACH_VALUE(i, &m->par.slot[u->slot_q_diag])
+		gp__set_positive(m, i, GP__W(1e-3) / (gp__wide)k);
 }
 
 /*	Discards the state of earlier training. */
@@ -23854,7 +24123,7 @@ static odvgp_status gp__run_L(odvgp_model *m, odvgp_info *info)
 /*	The prior in the papers' coordinates, or a thousandth of it. */
 static void gp__prior_factor(const gp__unit *u, const gp__block *block)
 {
-	if (!block->white_sqrt.id || u->param == ODVGP_PARAMETRISATION_WHITENED) return;
+	if (!block->white_sqrt.id || GP__COORDS(u) == ODVGP_PARAMETRISATION_WHITENED) return;
 	ptrdiff_t size = block->M * block->M;
 	odvgp_real *root = gp__theta_of(u->model, block->slot_sqrt);
 	const odvgp_real *L = gp__value(u, block->L);
@@ -23866,7 +24135,7 @@ static odvgp_status gp__reset_q(odvgp_model *m, odvgp_info *info)
 {
 	int prior = 0;
 	for (int i = 0; i < m->units && m->cfg.reproduce.q_init == ODVGP_Q_INIT_PRIOR; i++)
-		prior |= m->unit[i].param != ODVGP_PARAMETRISATION_WHITENED;
+		prior |= GP__COORDS(&m->unit[i]) != ODVGP_PARAMETRISATION_WHITENED;
 	odvgp_events events = m->tape.events;
 	gp__keep_jitters(m);
 	odvgp_status s = gp__attempt_end(m, prior ? gp__run_L(m, info) : ODVGP_OK, &events);
@@ -23898,9 +24167,10 @@ static odvgp_status gp__reader_check(const odvgp_model *m, odvgp_info *info)
 	ptrdiff_t need = gp__reader_samples(m);
 	if (need <= m->reader->samples) return ODVGP_OK;
 	return gp__fail(
-			info, ODVGP_E_MEMORY, "reader", -1, (double)need, "keeps too few rows for a sample");
+			info, ODVGP_E_MEMORY, "reader", -1, (gp__wide)need, "keeps too few rows for a sample");
 }
 
+#ifndef ODVGP_FLOAT_ONLY
 static odvgp_status gp__reader_refuses(const odvgp_model *m, odvgp_info *info)
 {
 	const char *what = "objective";
@@ -23958,6 +24228,7 @@ ODVGP_API odvgp_status odvgp_set_reader(odvgp_model *m, const odvgp_reader *read
 	m->reader->given = *reader;
 	return ODVGP_OK;
 }
+#endif
 
 /* --- noise, cut points, odvgp_init_data --- */
 
@@ -23970,18 +24241,19 @@ ODVGP_API odvgp_status odvgp_init_q(odvgp_model *m, odvgp_info *info)
 }
 
 /*	0 without a noise. */
-static odvgp_real gp__noise_floor(const odvgp_model *m, double target_variance)
+static odvgp_real gp__noise_floor(const odvgp_model *m, gp__wide target_variance)
 {
-	double floor = gp__has_noise(&m->cfg) ? (double)m->cfg.lik.noise_floor : 0;
+	gp__wide floor = gp__has_noise(&m->cfg) ? (gp__wide)m->cfg.lik.noise_floor : 0;
 	return floor > 0 ? (odvgp_real)(floor * target_variance) : 0;
 }
 
+#ifndef ODVGP_FLOAT_ONLY
 /*	x with Phi(x) = p, 0 < p < 1, by bisection. */
-static double gp__normal_quantile(double p)
+static gp__wide gp__normal_quantile(gp__wide p)
 {
-	double low = -40, high = 40;
+	gp__wide low = -40, high = 40;
 	GP__FOR(k, 60) {
-		double x = 0.5 * (low + high);
+		gp__wide x = 0.5 * (low + high);
 		if (0.5 * erfc(-gp__sqrt_half * x) < p) low = x;
 		else high = x;
 	}
@@ -24010,30 +24282,36 @@ static odvgp_status gp__count_rows(void *arg, const gp__rows *r, odvgp_info *inf
 static void gp__init_cuts(odvgp_model *m, const odvgp_real *Y)
 {
 	ptrdiff_t K = m->classes, below = 0;
-	double last = 0;
+	gp__wide last = 0;
 	GP__FOR(k, K - 1) {
 		gp__class_count count = {gp__y_columns(&m->y), 0, 0, (odvgp_real)k};
 		gp__pass_rows(m, NULL, Y, GP__PASS_Y, gp__count_rows, &count, NULL);
 		ptrdiff_t seen = count.seen;
 		below += 1 + count.equal;
-		double cut = 2 * gp__sqrt_half * gp__normal_quantile((double)below / (double)(seen + K));
+		gp__wide cut = 2 * gp__sqrt_half * gp__normal_quantile((gp__wide)below / (gp__wide)(seen + K));
 		if (k) gp__set_positive(m, m->par.slot[m->slot_lik_params].offset + k - 1, cut - last);
 		else *gp__theta_of(m, m->slot_lik_free_params) = (odvgp_real)cut;
 		last = cut;
 	}
 }
 
+#endif
+
 /*	Parameters in the targets' unit, unless the config has the noise; cuts. */
-static void gp__init_likelihood(odvgp_model *m, const odvgp_real *Y, double variance)
+static void gp__init_likelihood(odvgp_model *m, const odvgp_real *Y, gp__wide variance)
 {
 	const gp__likelihood *lik = m->y.lik;
 	for (int k = 0; k < lik->params && !(m->cfg.lik.noise_variance > 0); k++) {
-		double unit = lik->param[k].power == 2 ? variance : sqrt(variance);
+		gp__wide unit = lik->param[k].power == 2 ? variance : gp__sqrt(variance);
 		if (lik->param[k].power)
 			GP__EACH_VALUE(i, &m->par.slot[m->slot_lik_params + k])
-				gp__set_positive(m, i, lik->param[k].start * unit);
+				gp__set_positive(m, i, GP__W(lik->param[k].start) * unit);
 	}
+#ifndef ODVGP_FLOAT_ONLY
 	if (m->cfg.lik.kind == ODVGP_LIKELIHOOD_ORDINAL) gp__init_cuts(m, Y);
+#else
+	(void)Y;
+#endif
 }
 
 static odvgp_status gp__check_rows(void *arg, const gp__rows *r, odvgp_info *info)
@@ -24071,11 +24349,11 @@ static odvgp_status gp__data_scales(const odvgp_model *m, const odvgp_real *X, o
 	ptrdiff_t D = m->cfg.layer[0].D, N = m->cfg.N;
 	odvgp_status s = ODVGP_OK;
 	odvgp_real own;
-	for (; p.pass < 3 && !X && !s; p.pass++)
+	for (; GP__DESK && p.pass < 3 && !X && !s; p.pass++)
 		s = gp__pass_rows(m, NULL, NULL, GP__PASS_X, gp__columns_rows, &p, info);
-	for (ptrdiff_t d = 0; d < D && !s && !gp__ask(&m->tape.blas, 16 * (double)N); d++) {
+	for (ptrdiff_t d = 0; d < D && !s && !gp__ask(&m->tape.blas, 16 * (gp__wide)N); d++) {
 		odvgp_real *to = mean ? mean + d : &own;
-		if (X) gp__column_scale(X + d, N, D, to, scale + d);
+		if (!GP__DESK || X) gp__column_scale(X + d, N, D, to, scale + d);
 		else gp__column_end(&m->reader->column[d], N, to, scale + d);
 	}
 	return s;
@@ -24086,7 +24364,7 @@ static odvgp_status gp__init_from_data(
 {
 	odvgp_status s = gp__watch_at(m, ODVGP_PHASE_INIT, 0, 1, NULL, info);
 	if (s) return s;
-	if (!X && (s = gp__reader_check(m, info))) return s;
+	if (GP__DESK && !X && (s = gp__reader_check(m, info))) return s;
 	if ((s = gp__pass_rows(m, X, Y, GP__PASS_X + GP__PASS_Y, gp__check_rows, m, info))) return s;
 	gp__state state = m->state;
 	odvgp_real *theta_before = gp__lend(&m->par.lent, GP__LENT_BACKUP);
@@ -24097,7 +24375,7 @@ static odvgp_status gp__init_from_data(
 	gp__copy(sd_before, m->data_sd, m->data_sds);
 	odvgp_real floor_before = m->par.state[m->slot_lik_params].floor;
 	m->par.state[m->slot_lik_params].floor = 0; /* it belongs to other data */
-	double variance = gp__target_variance(m, Y, -1);
+	gp__wide variance = gp__target_variance(m, Y, -1);
 	gp__init_likelihood(m, Y, variance);
 	s = gp__data_scales(m, X, NULL, m->data_sd, info);
 	GP__EACH_UNIT(u, m)
@@ -24108,7 +24386,7 @@ static odvgp_status gp__init_from_data(
 	/* the noise starts just above its floor */
 	odvgp_real floor = gp__noise_floor(m, variance), above = 2 * floor;
 	if (!s && !gp__finite(&above, 1))
-		s = gp__fail(info, ODVGP_E_ARG, "lik.noise_floor", -1, (double)m->cfg.lik.noise_floor,
+		s = gp__fail(info, ODVGP_E_ARG, "lik.noise_floor", -1, (gp__wide)m->cfg.lik.noise_floor,
 				"times the targets' variance is too large to be a bound of the noise");
 	if (!s) s = odvgp_init_q(m, info);
 	gp__end_loan(&m->par.lent, GP__LENT_BACKUP);
@@ -24117,7 +24395,7 @@ static odvgp_status gp__init_from_data(
 		m->par.state[m->slot_lik_params].floor = floor;
 		if (gp__has_noise(&m->cfg))
 			GP__EACH_VALUE(i, &m->par.slot[m->slot_lik_params])
-				gp__set_positive(m, i, (double)m->par.value[i]);
+				gp__set_positive(m, i, (gp__wide)m->par.value[i]);
 		return ODVGP_OK;
 	}
 	m->par.state[m->slot_lik_params].floor = floor_before;
@@ -24143,6 +24421,7 @@ ODVGP_API odvgp_status odvgp_init_data(odvgp_model *m, const odvgp_real *X, cons
 
 /* --- scales of columns --- */
 
+#ifndef ODVGP_FLOAT_ONLY
 ODVGP_API odvgp_status odvgp_reader_scales(
 		odvgp_model *m, odvgp_real *mean, odvgp_real *scale, odvgp_info *info)
 {
@@ -24152,6 +24431,7 @@ ODVGP_API odvgp_status odvgp_reader_scales(
 	s = gp__pass_rows(m, NULL, NULL, GP__PASS_X, gp__check_rows, m, info);
 	return s ? s : gp__data_scales(m, NULL, mean, scale, info);
 }
+#endif
 
 ODVGP_API odvgp_status odvgp_column_scales(const odvgp_real *X, ptrdiff_t n, ptrdiff_t D,
 		odvgp_real *mean, odvgp_real *scale, odvgp_info *info)
@@ -24173,10 +24453,10 @@ ODVGP_API odvgp_status odvgp_standardise(const odvgp_real *X, ptrdiff_t n, ptrdi
 	if (n < 0 || D < 1) return gp__refuse(info, ODVGP_E_ARG, "n or D", "is out of range");
 	GP__FOR(d, D) {
 		if (!gp__finite(mean + d, 1))
-			return gp__fail(info, ODVGP_E_ARG, "mean", d, (double)mean[d], "is not finite");
+			return gp__fail(info, ODVGP_E_ARG, "mean", d, (gp__wide)mean[d], "is not finite");
 		if (!(scale[d] > 0) || !gp__finite(scale + d, 1))
-			return gp__fail(
-					info, ODVGP_E_ARG, "scale", d, (double)scale[d], "is not positive and finite");
+			return gp__fail(info, ODVGP_E_ARG, "scale", d, (gp__wide)scale[d],
+					"is not positive and finite");
 	}
 	GP__FOR(i, n)
 		GP__FOR(d, D) out[i * D + d] = (X[i * D + d] - mean[d]) / scale[d];
@@ -24236,13 +24516,13 @@ static void gp__block_slots(gp__unit *u, int on, const char *mu, const char *roo
 	gp__params *par = &u->model->par;
 	gp__block *b = &u->block[on];
 	int kind = gp__natural_kind(u, steps), power = u->cov_part->sqrt_power,
-		coefficients =
-				u->mean_part->mu == GP__MU_COEFFICIENTS || u->param == ODVGP_PARAMETRISATION_A_BETA;
+		coefficients = u->mean_part->mu == GP__MU_COEFFICIENTS ||
+					   GP__COORDS(u) == ODVGP_PARAMETRISATION_A_BETA;
 	b->slot_mu = gp__matrix_slot(par, mu, kind, u->P, b->M,
-			coefficients ? -1 : u->param == ODVGP_PARAMETRISATION_PRIMAL, 0);
+			coefficients ? -1 : GP__COORDS(u) == ODVGP_PARAMETRISATION_PRIMAL, 0);
 	if (root) b->slot_sqrt = gp__slot_add(par, root, kind | GP__TRIANGLES, 3, u->P, b->M, b->M);
 	gp__slot_units(
-			par, b->slot_sqrt, power ? power : u->param != ODVGP_PARAMETRISATION_WHITENED, 0);
+			par, b->slot_sqrt, power ? power : GP__COORDS(u) != ODVGP_PARAMETRISATION_WHITENED, 0);
 }
 
 static void gp__positive_slots(gp__unit *u)
@@ -24278,7 +24558,7 @@ static void gp__free_slots(gp__unit *u)
 		times_D = part->gamma == GP__RESIDUAL_GAMMA &&
 				  u->gamma_coords == ODVGP_GAMMA_COORDS_DIFFERENTIATED;
 	u->slot_a = gp__matrix_slot(par, Mg ? part->a : NULL, kind, u->P, Mg, times_D ? 1 : -1, 0);
-	const char *mu = u->param == ODVGP_PARAMETRISATION_A_BETA ? "a_beta" : "q_mu";
+	const char *mu = GP__COORDS(u) == ODVGP_PARAMETRISATION_A_BETA ? "a_beta" : "q_mu";
 	gp__block_slots(u, GP__ON_BETA, own ? NULL : mu, u->cov_part->q_sqrt, GP__STEPS_OF_MU);
 	gp__block_slots(u, GP__ON_GAMMA, part->v_mu, u->cov_part->v_sqrt, GP__STEPS_GAMMA);
 }
@@ -24477,7 +24757,7 @@ static gp__ref gp__build_stack(gp__unit *u, int variances)
 	odvgp_model *m = u->model;
 	gp__tape *t = &m->tape;
 	gp__ref stack = gp__none, in[GP__MAX_IN];
-	if (u->number == u->layer) return variances ? u->var : u->mean;
+	if (!GP__DESK || u->number == u->layer) return variances ? u->var : u->mean;
 	for (int i = u->layer; i < m->units;) {
 		int row = i - u->layer, inputs = 0;
 		if (stack.id) in[inputs++] = stack;
@@ -24495,7 +24775,7 @@ static gp__ref gp__build_stack(gp__unit *u, int variances)
 GP__NOINLINE void gp__build_bound(gp__unit *u)
 {
 	odvgp_model *m = u->model;
-	if (m->cfg.objective == ODVGP_OBJECTIVE_ELBO) {
+	if (!GP__DESK || m->cfg.objective == ODVGP_OBJECTIVE_ELBO) {
 		gp__ref var = gp__build_stack(u, 1), mean = gp__build_stack(u, 0);
 		if (m->slot_mixing) {
 			gp__ref W = gp__param_node(u, m->slot_mixing, 1, m->F, mean.rows);
@@ -24554,8 +24834,8 @@ static void gp__lbfgs_layout(gp__lbfgs *w, gp__arena *a, ptrdiff_t n, ptrdiff_t 
 	w->S = gp__take(a, memory, n);
 	w->Y = gp__take(a, memory, n);
 	GP__FOR(i, GP__COUNT(vectors)) *vectors[i] = gp__take(a, n, 1);
-	w->sy = GP__TAKE(a, double, memory);
-	w->alpha = GP__TAKE(a, double, memory);
+	w->sy = GP__TAKE(a, gp__wide, memory);
+	w->alpha = GP__TAKE(a, gp__wide, memory);
 }
 
 /*	A unit's sizes, before slots and nodes exist; its kernel stays. */
@@ -24648,17 +24928,18 @@ GP__NOINLINE void gp__tables_layout(odvgp_model *m, gp__arena *a, int nodes)
 	par->slot = GP__TAKE(a, odvgp_slot, par->slots + 1);
 	par->state = GP__TAKE(a, gp__slot_state, par->slots + 1);
 	if (par->slot) gp__slots_build(m);
-	int lbfgs = c->optim.kind == ODVGP_OPTIMIZER_LBFGS;
+	int lbfgs = GP__DESK && c->optim.kind == ODVGP_OPTIMIZER_LBFGS;
 	if (lbfgs) par->adam = 0;
 	par->theta = gp__take(a, par->count, 1);
 	par->value = gp__take(a, par->positive, 1);
 	m->good = gp__take(a, par->count, 1);
 	m->m1 = gp__take(a, par->adam, 1);
 	m->m2 = gp__take(a, par->adam, 1);
-	int split = c->optim.natgrad && c->reproduce.update == ODVGP_UPDATE_ADAM_FIRST;
+	int split = GP__DESK && c->optim.natgrad && c->reproduce.update == ODVGP_UPDATE_ADAM_FIRST;
 	m->begun = gp__take(a, split ? par->adam : 0, 3);
 	m->jitter_begun = GP__TAKE(a, gp__jitter, split ? m->units * GP__JITTERS : 0);
-	gp__lbfgs_layout(&m->lbfgs, a, lbfgs ? par->count : 0, lbfgs ? c->optim.lbfgs_memory : 0);
+	if (GP__DESK)
+		gp__lbfgs_layout(&m->lbfgs, a, lbfgs ? par->count : 0, lbfgs ? c->optim.lbfgs_memory : 0);
 	m->tape.node = GP__TAKE(a, gp__node, nodes + 1);
 }
 
@@ -24702,7 +24983,9 @@ static void gp__model_layout(odvgp_model *m, gp__arena *a)
 		u->scales = gp__take(a, 1, u->M_gamma);
 		u->columns = GP__TAKE(a, ptrdiff_t, u->M_gamma);
 		/* bounds without q and odvgp_fit_q factor a matrix of both sets of points */
-		widest = GP__MAX(widest, GP__MAX(u->M + u->M_gamma, c->tile * u->times));
+		widest = GP__MAX(widest, GP__DESK        ? GP__MAX(u->M + u->M_gamma, c->tile * u->times)
+								 : gp__uses_v(u) ? GP__MAX(u->M, u->M_gamma)
+												 : u->M);
 		gp__build_unit(u, below);
 		size_t bytes = gp__init_bytes(u);
 		init = GP__MAX(init, bytes);
@@ -24790,7 +25073,7 @@ static void gp__settle_config(odvgp_config *c)
 	c->optim.batch = GP__MIN(c->optim.batch, c->N);
 	if (c->deep.samples == 0) c->deep.samples = 1;
 	if (c->deep.predict_samples == 0) c->deep.predict_samples = 32;
-	if (c->objective != ODVGP_OBJECTIVE_ELBO) c->optim.natgrad = 0;
+	if (GP__DESK && c->objective != ODVGP_OBJECTIVE_ELBO) c->optim.natgrad = 0;
 	/* EXACT factors only K + noise */
 	if (c->objective == ODVGP_OBJECTIVE_EXACT) c->jitter.absolute = c->jitter.relative = 0;
 	if (c->objective >= ODVGP_OBJECTIVE_TIGHT) { /* these see all rows at once */
@@ -24874,7 +25157,7 @@ GP__NOINLINE odvgp_status gp__check_filled_config(const odvgp_config *config, od
 GP__NOINLINE odvgp_status gp__check_kernels(const odvgp_config *config, odvgp_info *info)
 {
 	gp__kernel kernel;
-	double hyp[GP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
+	gp__wide hyp[GP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
 	odvgp_status s = ODVGP_OK;
 	for (int l = 0; l < config->layers && !s; l++)
 		s = config->layer[l].kernel
@@ -24893,7 +25176,7 @@ static odvgp_status gp__check_new_config(const odvgp_config *config, odvgp_info 
 
 static void gp__make_from_config(gp__unit *u, const void *config)
 {
-	double hyp[GP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
+	gp__wide hyp[GP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
 	(void)gp__kernel_parse(
 			&u->kernel, ((const odvgp_config *)config)->layer[u->layer].kernel, u->Dz, hyp, NULL);
 }
@@ -24928,14 +25211,14 @@ static odvgp_status gp__model_measure(odvgp_model *m, size_t *bytes, odvgp_info 
 	if (m->par.bad)
 		return gp__refuse(info, ODVGP_E_SIZE, "slots", "the name of a parameter is too long");
 	if (a.bad) return gp__refuse(info, ODVGP_E_SIZE, "model", "the sizes are too large for memory");
-	*bytes = a.used + 64;
+	*bytes = a.used + GP__LINE;
 	return ODVGP_OK;
 }
 
 ODVGP_API size_t odvgp_model_size(const odvgp_config *config, odvgp_info *info)
 {
 	gp__draft draft;
-	size_t bytes;
+	size_t bytes = 0;
 	if (!config) return gp__no_size(gp__is_null(info, "config"));
 	if (gp__check_new_config(config, info)) return 0;
 	odvgp_model *m = gp__draft_start(&draft, gp__make_from_config, config);
@@ -24953,10 +25236,10 @@ static void gp__start_likelihood(odvgp_model *m)
 		if (!gp__lik_count(par, m->extent)) continue; /* no slot */
 		const odvgp_slot *slot = &m->par.slot[par->positive ? positive++ : others++];
 		GP__EACH_VALUE(i, slot)
-			if (par->positive) gp__set_positive(m, i, par->start);
+			if (par->positive) gp__set_positive(m, i, GP__W(par->start));
 			else m->par.theta[i] = (odvgp_real)par->start;
 	}
-	if (m->cfg.lik.noise_variance > 0) gp__set_noise(m, (double)m->cfg.lik.noise_variance);
+	if (m->cfg.lik.noise_variance > 0) gp__set_noise(m, (gp__wide)m->cfg.lik.noise_variance);
 }
 
 /*	Carves the arena (the rest of a block of `bytes` bytes) and sets a new model's values. */
@@ -24966,16 +25249,18 @@ static odvgp_status gp__model_place(odvgp_model *m, gp__arena *a, size_t bytes, 
 	odvgp_status s = gp__model_measure(m, &need, info);
 	if (s) return s;
 	if (bytes < need)
-		return gp__fail(info, ODVGP_E_MEMORY, "block", -1, (double)need, gp__block_too_small);
+		return gp__fail(info, ODVGP_E_MEMORY, "block", -1, (gp__wide)need, gp__block_too_small);
 	/* code computes on padding, where denormals would be slow */
-	memset(a->base + a->used, 0, need - 64 - a->used);
+	memset(a->base + a->used, 0, need - GP__LINE - a->used);
 	gp__model_layout(m, a);
 	m->magic = GP__MODEL_MAGIC;
+#ifndef ODVGP_FLOAT_ONLY
 	if (m->tape.lik_nodes) {
 		odvgp_real *t = m->tape.rule + 1;
 		m->tape.rule[0] = m->cfg.lik.link_jitter;
 		gp__gauss_hermite(m->tape.lik_nodes, t, t + m->tape.lik_nodes);
 	}
+#endif
 	m->state.step_scale = 1;
 	GP__FOR(i, m->data_sds) m->data_sd[i] = 1;
 	GP__EACH_UNIT(u, m)
@@ -24996,12 +25281,12 @@ static void gp__start_mixing(odvgp_model *m)
 /*	Hyperparameters that the expression gave. */
 static void gp__start_kernel(gp__unit *u, const char *text)
 {
-	double hyp[GP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
+	gp__wide hyp[GP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
 	(void)gp__kernel_parse(&u->kernel, text, u->Dz, hyp, NULL); /* as before the layout */
 	ptrdiff_t first = u->model->par.slot[u->slot_kernel].offset;
 	GP__EACH_BASE(i, &u->kernel) {
 		const gp__base_kernel *base = &u->kernel.base[i];
-		const double *value = hyp + GP__BASE_KERNEL_VALUES * i;
+		const gp__wide *value = hyp + GP__BASE_KERNEL_VALUES * i;
 		uint32_t end = i + 1 < u->kernel.base_kernels ? base[1].ls : u->kernel.nhyp;
 		for (uint32_t h = base->ls; h < end; h++)
 			gp__set_positive(u->model, first + (ptrdiff_t)h,
@@ -25107,6 +25392,7 @@ ODVGP_API odvgp_status odvgp_model_copy(odvgp_model **copy, const odvgp_model *m
 	return ODVGP_OK;
 }
 
+#ifndef ODVGP_FLOAT_ONLY
 /* ---- >>warm   the warm start: L-BFGS on a subset's collapsed bound
 
 	L-BFGS trains an auxiliary COUPLED Gaussian model in the scratch memory, which has the model's
@@ -26083,6 +26369,8 @@ ODVGP_API odvgp_status odvgp_load_memory(odvgp_model **model, const void *file, 
 	*model = m;
 	return ODVGP_OK;
 }
+
+#endif /* ODVGP_FLOAT_ONLY */
 
 /* ---- >>easy   the allocating layer, and odvgp_fit */
 
