@@ -10370,7 +10370,7 @@ static odvgp_status gp__uncertain_layout(gp__arena *a, const odvgp_server *s, in
 	ptrdiff_t D = p->D, F = p->F, U = exact ? p->units : 0, P = exact ? p->P : 0,
 			  M = exact ? p->M : 0, n = exact ? M + p->M_gamma : 0,
 			  terms = exact ? gp__kernel_term(&k, 0, &term) : 0, more = exact > 1;
-	if (more && (size_t)D > 1 << 15)
+	if (more && (D < 1 || D > 1 << 15))
 		return gp__fail(info, ODVGP_E_SIZE, "server", -1, (double)D, "has too many inputs");
 	ptrdiff_t second = more * (D + D * D), third = second + more * D * D * D;
 	gp__uncertain none, *g = *kept = GP__TAKE(a, gp__uncertain, 1);
@@ -12675,6 +12675,7 @@ typedef struct {
 static void gp__adapt_layout(gp__arena *a, const odvgp_online *o, gp__adapt *g)
 {
 	gp__predictor head = gp__online_head(gp__layer_of(&o->server), o->most);
+	memset(&g->rest, 0, sizeof g->rest);
 	g->from = o;
 	g->to = *o;
 	g->to.server.block = gp__online_layout(a, &head, &g->to);
