@@ -25646,9 +25646,12 @@ static odvgp_status gp__warm_subset(const gp__warm_work *w, odvgp_info *info)
 	odvgp_status s = ODVGP_OK;
 	for (ptrdiff_t i = 0; i < w->cfg.N && !s; i++) {
 		ptrdiff_t row = gp__permute(m->cfg.seed, GP__STREAM_WARM, 0, m->cfg.N, i);
-		const odvgp_real *x = w->X + row * D, *y = w->Y + row * C;
+		const odvgp_real *x = w->X, *y = w->Y;
 		odvgp_real *to = w->Y_subset + i * w->columns;
-		if (!w->X) {
+		if (x) {
+			x += row * D;
+			y += row * C;
+		} else {
 			m->reader->row[0] = row;
 			x = m->reader->X;
 			y = m->reader->Y;
