@@ -3068,6 +3068,7 @@ static gp__wide gp__normal(uint64_t seed, uint64_t stream, uint64_t counter)
 	return gp__sqrt(-2 * gp__log(u)) * gp__cos(GP__W(gp__two_pi) * v);
 }
 
+#ifndef ODVGP_NO_TRAINING
 static uint64_t gp__reals_hash(const odvgp_real *x, ptrdiff_t n, uint64_t h)
 {
 	GP__FOR(i, n) {
@@ -3077,6 +3078,7 @@ static uint64_t gp__reals_hash(const odvgp_real *x, ptrdiff_t n, uint64_t h)
 	}
 	return h;
 }
+#endif
 
 /*	Element i of a permutation of n <= SHUFFLED numbers, by Fisher and Yates: all equally likely. */
 #define GP__SHUFFLED 64
@@ -15673,7 +15675,10 @@ struct odvgp_model {
 	gp__unit *unit; /* [units]; of a draft: one, made for each in turn */
 	/* of a draft, else NULL: sets u's kernel */
 	void (*make)(gp__unit *u, const void *source);
-	const void *source;
+	union {
+		const void *source; /* of a draft: for `make` */
+		gp__reader *reader; /* else: of odvgp_set_reader, or NULL */
+	} from;
 	gp__params par;
 	gp__tape tape;
 	gp__state state;
@@ -15703,7 +15708,6 @@ struct odvgp_model {
 	gp__loan kept; /* GP__KEPT_...: copies of par.value and data_sd during a change that may fail */
 	odvgp_allocator allocator;
 	void *allocation;
-	gp__reader *reader; /* of odvgp_set_reader, or NULL */
 };
 
 /* --- the watch; loops over a model's parts --- */
@@ -16702,7 +16706,7 @@ static void gp__chol_forward(gp__node *nd)
 	jitter->base = gp__jitter_base(nd);
 	for (;;) {
 		if (GP__DESK && jitter == &nd->of->jitter[GP__JITTER_BETA])
-			t->events.jitter = (gp__wide)(jitter->base + jitter->raised);
+			t->events.jitter = (double)(jitter->base + jitter->raised);
 		t->failed = gp__chol_try(nd, jitter->base + jitter->raised, &bad);
 		if (!t->failed || t->failed == ODVGP_E_STOPPED) return;
 		t->failed = gp__jitter_raise(nd, mean, &bad);
@@ -19597,9 +19601,9 @@ typedef struct {
 /*	OK, or the failed read of this call. */
 static odvgp_status gp__read_status(const odvgp_model *m, odvgp_info *info)
 {
-	if (!GP__DESK || !m->reader || !m->reader->failure.status) return ODVGP_OK;
-	if (info) *info = m->reader->failure;
-	return m->reader->failure.status;
+	if (!GP__DESK || !m->from.reader || !m->from.reader->failure.status) return ODVGP_OK;
+	if (info) *info = m->from.reader->failure;
+	return m->from.reader->failure.status;
 }
 
 /*	The n <= READ_ROWS rows of reader->row to X and Y, either of which may be NULL; zeros after a
@@ -19607,7 +19611,7 @@ static odvgp_status gp__read_status(const odvgp_model *m, odvgp_info *info)
 static odvgp_status gp__read(
 		const odvgp_model *m, ptrdiff_t n, odvgp_real *X, odvgp_real *Y, odvgp_info *info)
 {
-	gp__reader *r = m->reader;
+	gp__reader *r = m->from.reader;
 	if (!r->failure.status) {
 		ptrdiff_t done = r->given.read(r->given.user, r->row, n, X, Y);
 		if (done == n) return ODVGP_OK;
@@ -19625,8 +19629,8 @@ static const odvgp_real *gp__x_row(
 {
 	ptrdiff_t D = m->cfg.layer[0].D;
 	if (!GP__DESK || X) return X + row * D;
-	odvgp_real *to = m->reader->pair + place * D;
-	m->reader->row[0] = row;
+	odvgp_real *to = m->from.reader->pair + place * D;
+	m->from.reader->row[0] = row;
 	gp__read(m, 1, to, NULL, NULL);
 	return to;
 }
@@ -19641,7 +19645,7 @@ static odvgp_status gp__pass_rows(const odvgp_model *m, const odvgp_real *X, con
 {
 	odvgp_status s = ODVGP_OK;
 	gp__rows rows = {X, Y, m->cfg.N, 0, 0, 0, 0};
-	gp__reader *r = m->reader;
+	gp__reader *r = m->from.reader;
 	if (!GP__DESK || X || Y) return pass(arg, &rows, info);
 	for (; rows.first < m->cfg.N && !s; rows.first += rows.n) {
 		odvgp_real *x = wants & GP__PASS_X ? r->X : NULL, *y = wants & GP__PASS_Y ? r->Y : NULL;
@@ -19712,7 +19716,7 @@ static void gp__tile_normals(odvgp_model *m, ptrdiff_t at, ptrdiff_t n)
 static odvgp_status gp__rows_read(const odvgp_model *m, const gp__rows *rows, ptrdiff_t at,
 		ptrdiff_t n, odvgp_real *X, odvgp_real *Y, odvgp_info *info)
 {
-	GP__FOR(i, n) m->reader->row[i] = gp__row_at(m, rows, at + i);
+	GP__FOR(i, n) m->from.reader->row[i] = gp__row_at(m, rows, at + i);
 	return gp__read(m, n, X, Y, info);
 }
 
@@ -19729,12 +19733,12 @@ GP__NOINLINE odvgp_status gp__tile_load(
 		ptrdiff_t row = gp__row_at(m, rows, at + i), k = rows->gathered ? at + i : row;
 		const odvgp_real *from_X = rows->X, *from_Y = rows->Y;
 		if (GP__DESK && !from_X) {
-			from_X = m->reader->X;
-			from_Y = m->reader->Y;
+			from_X = m->from.reader->X;
+			from_Y = m->from.reader->Y;
 			k = i % GP__READ_ROWS;
 			if (!k)
-				s = gp__rows_read(m, rows, at + i, GP__MIN(n - i, GP__READ_ROWS), m->reader->X,
-						m->reader->Y, info);
+				s = gp__rows_read(m, rows, at + i, GP__MIN(n - i, GP__READ_ROWS), m->from.reader->X,
+						m->from.reader->Y, info);
 		}
 		const odvgp_real *x = from_X + k * D, *y = from_Y + k * C;
 		if (!gp__finite(x, D)) {
@@ -20176,10 +20180,10 @@ static gp__rows gp__rows_plain(const odvgp_real *X, const odvgp_real *Y, ptrdiff
 static odvgp_status gp__rows_check(const odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
 		ptrdiff_t n, odvgp_info *info)
 {
-	int reads = GP__DESK && gp__model_ok(m) && m->reader && !X && !Y;
+	int reads = GP__DESK && gp__model_ok(m) && m->from.reader && !X && !Y;
 	if (!gp__model_ok(m) || (!reads && (!X || !Y)))
 		return gp__is_null(info, !gp__model_ok(m) ? "model" : X ? "Y" : "X");
-	if (GP__DESK && m->reader) m->reader->failure.status = ODVGP_OK;
+	if (GP__DESK && m->from.reader) m->from.reader->failure.status = ODVGP_OK;
 	if (reads && n > m->cfg.N)
 		return gp__fail(info, ODVGP_E_ARG, "n", -1, (gp__wide)n, "is above N, all that a reader has");
 	if (n < 1 || n > PTRDIFF_MAX / 64 / GP__MAX(m->cfg.layer[0].D, gp__y_columns(&m->y)))
@@ -21070,10 +21074,9 @@ typedef struct {
 /*	{steps, matrices, vectors, make, take} */
 static const gp__step_kind gp__step_kinds[] = {
 		{GP__STEPS_BETA | GP__STEPS_GAMMA, 1, 2, gp__nat_unit, gp__nat_unit_take},
-#if GP__MEMBERS_INVERSE
-		{GP__STEPS_DIAGONAL, 4, 6, gp__nat_diagonal, gp__nat_diagonal_take}
-#endif
-};
+		{GP__MEMBERS_INVERSE ? GP__STEPS_DIAGONAL : 0, 4, 6,
+				GP__MEMBERS_INVERSE ? gp__nat_diagonal : NULL,
+				GP__MEMBERS_INVERSE ? gp__nat_diagonal_take : NULL}};
 
 /*	NULL if the unit has no natural step. */
 static const gp__step_kind *gp__step_kind_of(const gp__unit *u)
@@ -22804,7 +22807,7 @@ static odvgp_status gp__step_by(
 /*	Reads a minibatch once for all evaluations of a step. */
 static odvgp_status gp__gather_batch(odvgp_model *m, gp__rows *rows, odvgp_info *info)
 {
-	const gp__reader *r = m->reader;
+	const gp__reader *r = m->from.reader;
 	ptrdiff_t D = m->cfg.layer[0].D, C = gp__y_columns(&m->y);
 	odvgp_status s = ODVGP_OK;
 	for (ptrdiff_t at = 0; at < rows->n && !s; at += GP__READ_ROWS)
@@ -23027,7 +23030,7 @@ static ptrdiff_t gp__init_row(const gp__init_work *w, int order, ptrdiff_t N, pt
 /*	The sample: rows [from, from + rows) of N in random order, which a reader's model keeps. */
 static void gp__draw_sample(gp__init_work *w, ptrdiff_t N, ptrdiff_t from, ptrdiff_t rows)
 {
-	gp__reader *r = w->m->reader;
+	gp__reader *r = w->m->from.reader;
 	w->rows = rows;
 	GP__FOR(i, rows) w->row[i] = gp__init_row(w, 0, N, from + i);
 	for (ptrdiff_t at = 0; GP__DESK && at < rows && !w->X; at += GP__READ_ROWS) {
@@ -23040,7 +23043,7 @@ static void gp__draw_sample(gp__init_work *w, ptrdiff_t N, ptrdiff_t from, ptrdi
 /*	Row i of the sample. */
 static const odvgp_real *gp__drawn(const gp__init_work *w, ptrdiff_t i)
 {
-	return !GP__DESK || w->X ? w->X + w->row[i] * w->D : w->m->reader->sample + i * w->D;
+	return !GP__DESK || w->X ? w->X + w->row[i] * w->D : w->m->from.reader->sample + i * w->D;
 }
 
 /*	A candidate by its number, in one of two places if it is read. */
@@ -24166,7 +24169,7 @@ static ptrdiff_t gp__reader_samples(const odvgp_model *m)
 static odvgp_status gp__reader_check(const odvgp_model *m, odvgp_info *info)
 {
 	ptrdiff_t need = gp__reader_samples(m);
-	if (need <= m->reader->samples) return ODVGP_OK;
+	if (need <= m->from.reader->samples) return ODVGP_OK;
 	return gp__fail(
 			info, ODVGP_E_MEMORY, "reader", -1, (gp__wide)need, "keeps too few rows for a sample");
 }
@@ -24217,7 +24220,7 @@ ODVGP_API odvgp_status odvgp_set_reader(odvgp_model *m, const odvgp_reader *read
 	odvgp_status s = gp__reader_refuses(m, info);
 	if (s) return s;
 	if (!reader) {
-		m->reader = NULL;
+		m->from.reader = NULL;
 		return ODVGP_OK;
 	}
 	size_t need = odvgp_reader_size(m, info);
@@ -24225,8 +24228,8 @@ ODVGP_API odvgp_status odvgp_set_reader(odvgp_model *m, const odvgp_reader *read
 	if (!reader->read || !block) return gp__is_null(info, block ? "reader.read" : "block");
 	if (block_bytes < need) return gp__small(info, "block", need);
 	gp__arena_init(&a, block, block_bytes);
-	m->reader = gp__reader_layout(&a, m);
-	m->reader->given = *reader;
+	m->from.reader = gp__reader_layout(&a, m);
+	m->from.reader->given = *reader;
 	return ODVGP_OK;
 }
 #endif
@@ -24335,7 +24338,7 @@ static odvgp_status gp__columns_rows(void *arg, const gp__rows *r, odvgp_info *i
 	ptrdiff_t D = p->m->cfg.layer[0].D;
 	(void)info;
 	GP__FOR(d, D) {
-		gp__column_sums *c = &p->m->reader->column[d];
+		gp__column_sums *c = &p->m->from.reader->column[d];
 		if (!r->first) gp__column_begin(c, p->pass, r->X[d], p->m->cfg.N);
 		gp__column_pass(c, p->pass, r->X + d, r->n, D);
 	}
@@ -24355,7 +24358,7 @@ static odvgp_status gp__data_scales(const odvgp_model *m, const odvgp_real *X, o
 	for (ptrdiff_t d = 0; d < D && !s && !gp__ask(&m->tape.blas, 16 * (gp__wide)N); d++) {
 		odvgp_real *to = mean ? mean + d : &own;
 		if (!GP__DESK || X) gp__column_scale(X + d, N, D, to, scale + d);
-		else gp__column_end(&m->reader->column[d], N, to, scale + d);
+		else gp__column_end(&m->from.reader->column[d], N, to, scale + d);
 	}
 	return s;
 }
@@ -24881,7 +24884,7 @@ static gp__unit *gp__unit_at(odvgp_model *m, int i)
 	if (u->model == m && u->number == i) return u;
 	memset(u, 0, sizeof *u);
 	gp__unit_config(u, m, i);
-	m->make(u, m->source);
+	m->make(u, m->from.source);
 	return u;
 }
 
@@ -25199,7 +25202,7 @@ static odvgp_model *gp__draft_start(
 {
 	odvgp_model *m = gp__model_start(&d->model, &d->unit, 1);
 	m->make = make;
-	m->source = source;
+	m->from.source = source;
 	return m;
 }
 
@@ -25361,7 +25364,7 @@ static void gp__copy_state(odvgp_model *to, const odvgp_model *from)
 	gp__copy_lbfgs(&to->lbfgs, &from->lbfgs);
 	to->tape.events = from->tape.events;
 	to->warm_due = from->warm_due;
-	to->reader = from->reader;
+	to->from.reader = from->from.reader;
 #ifndef ODVGP_NO_MALLOC
 	to->allocator = from->allocator;
 #endif
@@ -25652,10 +25655,10 @@ static odvgp_status gp__warm_subset(const gp__warm_work *w, odvgp_info *info)
 			x += row * D;
 			y += row * C;
 		} else {
-			m->reader->row[0] = row;
-			x = m->reader->X;
-			y = m->reader->Y;
-			if ((s = gp__read(m, 1, m->reader->X, m->reader->Y, info))) return s;
+			m->from.reader->row[0] = row;
+			x = m->from.reader->X;
+			y = m->from.reader->Y;
+			if ((s = gp__read(m, 1, m->from.reader->X, m->from.reader->Y, info))) return s;
 		}
 		gp__copy(w->X_subset + i * D, x, D);
 		if (!gp__is_pseudo(m)) gp__copy(to, y, C);
@@ -25761,7 +25764,7 @@ static odvgp_status gp__warm_make(
 	gp__warm_model(aux, m, c);
 	if ((s = gp__model_place(aux, &a, w->rest_bytes, info))) return s;
 	aux->tape.blas.watcher = m->tape.blas.watcher;
-	aux->reader = m->reader;
+	aux->from.reader = m->from.reader;
 	gp__q_identity(aux);
 	gp__touch_all(aux);
 	if (c->layer[0].M != m->cfg.layer[0].M)
