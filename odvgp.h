@@ -179,7 +179,8 @@ CONTENTS   (search for a tag with its arrows)
 	ODVGP_FLOAT_ONLY		-		with ODVGP_FLOAT: train on a controller without double arithmetic.
 									Has one layer of points, the Gaussian likelihood, the objective
 									ELBO, Adam and natural steps of q(u), the starts KMEANS,
-									FARTHEST and RANDOM; other configs return E_UNSUPPORTED. Leaves
+									FARTHEST and RANDOM, outputs that share a kernel, defaults in
+									config.reproduce; other configs return E_UNSUPPORTED. Leaves
 									out readers, odvgp_fit_q, odvgp_upper_bound, warm starts, moments
 									and paths, odvgp_online, odvgp_compact, odvgp_export, model files to
 									save, odvgp_kernel_text and calls of watches. odvgp_info gets
@@ -1507,10 +1508,12 @@ typedef struct odvgp_reader {
 #ifndef ODVGP_FLOAT_ONLY
 /*	From now on calls that train take the reader's rows where X and Y are NULL (with n: the first
 	n), with the bits of the same rows in memory. `block` is the reader's as long as the model or a
-	copy uses it; a loaded model has no reader; reader NULL: none. Kept in memory are a minibatch,
-	read once a step, the sample of odvgp_init_data, and the subset of odvgp_warm_start; else 256
-	rows at a time, in as many passes as the call needs: odvgp_init_data 4, and up to 3 for each
-	target, a bound without q 2, an iteration of L-BFGS one more.
+	copy uses it, one of them at a time; a loaded model has no reader; reader NULL: none. Kept in
+	memory are a minibatch, read once a step, the sample of odvgp_init_data, and the subset of
+	odvgp_warm_start (whose M may then not be above the model's if its rows are all); else at most
+	256 rows at a time.
+	odvgp_init_data makes 4 passes, 6 for the variance of each target and one for each class of
+	ORDINAL, a bound without q 2, an iteration of L-BFGS one more.
 	Returns	E_UNSUPPORTED (the objectives EXACT and TIGHT and init.hyperparams ULAPANE need all
 			rows). Calls that read: E_IO, with the row that failed in info.row */
 ODVGP_API size_t odvgp_reader_size(const odvgp_model *model, odvgp_info *info);
@@ -1908,7 +1911,8 @@ ODVGP_API odvgp_status odvgp_compact(
 /*	A predictor whose q(u) learns new rows, in the caller's memory and without the code for training.
 	a_gamma stays, and hyperparameters but for odvgp_online_adapt. With the Gaussian likelihood q is
 	what odvgp_fit_q would make of all rows (SOLVE-GP's also with the correlation of its blocks);
-	with others each row is a natural step of length 1 from the q before it. Any prediction may use
+	with others each row is a natural step from the q before it, of length 1, or halved while
+	E[log p(y|f)] - KL(q after || q before) would fall. Any prediction may use
 	&online.server between updates: there is no inverse to compute first. Moments at uncertain
 	inputs, paths, odvgp_export and odvgp_compact return E_UNSUPPORTED. */
 typedef struct odvgp_online {
@@ -1973,7 +1977,8 @@ ODVGP_API odvgp_status odvgp_online_drop(odvgp_online *online, ptrdiff_t k, doub
 /*	Learn rows with the Gaussian likelihood, and move hyperparameters up the streaming bound [STREAM]
 		E_q[log p(y|f)] - KL(q(u) || p(u)) + E_q[log q_old(u) - log p_old(u)]
 	at its best q, in nats; old: before these rows. While nothing is forgotten or moved, batches'
-	bounds add up to that of odvgp_fit_q, but for ORTH's KL of a.
+	bounds add up to that of odvgp_fit_q, but for ORTH's KL of a. Periods stay; the model's bounds,
+	priors and frozen slots are not known here.
 		X, Y	as odvgp_online_update, such as the last 50 rows
 		steps	of Newton's method in each parameter, with central differences, taken only where the
 				bound rises; 0: compute the bound, learn nothing
@@ -1995,7 +2000,8 @@ ODVGP_API odvgp_status odvgp_online_adapt(odvgp_online *online, const odvgp_real
 	to train on. Its points and hyperparameters must be the predictor's, so not after
 	odvgp_online_add, _drop or _adapt. What SOLVE-GP's predictor learned goes to a COUPLED model of
 	all its points, beta's first.
-	Returns	E_SIZE (another M or P) | E_UNSUPPORTED (layers, q not whitened or not DENSE) | E_NOT_PD
+	Returns	E_SIZE (another M or P) | E_UNSUPPORTED (layers, q frozen, not whitened, not
+			DENSE) | E_NOT_PD
 	Cost	O(P M^3) */
 ODVGP_API odvgp_status odvgp_online_store(
 		const odvgp_online *online, odvgp_model *model, odvgp_info *info);
@@ -3122,8 +3128,8 @@ GP__TRAINING ptrdiff_t gp__permute(
 
 /* ---- >>vmath   arithmetic over arrays
 
-	Functions take chunks of GP__CHUNK numbers, four vectors at a time: one exponential is a chain of some
-	twenty operations of four cycles each. There are no branches: special cases are selected at the
+	Functions take chunks of GP__CHUNK numbers, four vectors at a time: one exponential is a chain
+	of some twenty operations of four cycles each. There are no branches: special cases are selected at the
 	end. Infinity and NaN behave as in C. A result does not depend on its place in the chunk.
 	Largest errors in units in the last place, over all arguments:
 
@@ -5149,7 +5155,8 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 
 	Rows are computed in chunks of GP__CHUNK columns that stay in L1. The adjoint differentiates a
 	chunk's nodes once: it stores H = dK/d(squared distance or inner product) and sums
-	dK/d(hyperparameter) over the columns. With G = H dloss/dK, elementwise, and the centred inputs u, w,
+	dK/d(hyperparameter) over the columns. With G = H dloss/dK, elementwise, and the centred inputs
+	u, w,
 
 		dw_j = 2 (w_j sum_i G_ij - sum_i G_ij u_i),
 
@@ -10252,11 +10259,13 @@ static odvgp_status gp__terms_check(const odvgp_server *s, uint32_t types, const
 static void gp__point_at(const gp__prediction *t, ptrdiff_t j, odvgp_real *x)
 {
 	gp__zero(x, (ptrdiff_t)t->kernel->D);
-	GP__EACH_GROUP(g, t->kernel) {
+	for (uint32_t i = 0; i < 2 * t->kernel->ngroup; i++) { /* circles first: others know more */
+		uint32_t g = i % t->kernel->ngroup;
 		const gp__base_kernel *base = gp__group_kernel(t->kernel, g);
 		const odvgp_real *at = t->job->zt[g] + j;
 		int geometry = gp__geometry(base);
 		ptrdiff_t ld = t->job->ld;
+		if ((geometry == GP__CIRCLE) != (i < t->kernel->ngroup)) continue;
 		GP__FOR(d, (ptrdiff_t)base->ndims) {
 			ptrdiff_t c = gp__column(base, d);
 			if (geometry == GP__CIRCLE)
@@ -10372,7 +10381,9 @@ static odvgp_status gp__uncertain_layout(gp__arena *a, const odvgp_server *s, in
 	ptrdiff_t D = p->D, F = p->F, U = exact ? p->units : 0, P = exact ? p->P : 0,
 			  M = exact ? p->M : 0, n = exact ? M + p->M_gamma : 0,
 			  terms = exact ? gp__kernel_term(&k, 0, &term) : 0, more = exact > 1;
-	if (more && (D < 1 || D > 1 << 15))
+	if (more && (D < 1 || D > 1 << 15 ||
+						(1.0 + (double)F + 2 * (double)D) * (double)D * (double)D >
+								(double)(PTRDIFF_MAX / 64)))
 		return gp__fail(info, ODVGP_E_SIZE, "server", -1, (double)D, "has too many inputs");
 	ptrdiff_t second = more * (D + D * D), third = second + more * D * D * D;
 	gp__uncertain none, *g = *kept = GP__TAKE(a, gp__uncertain, 1);
@@ -11988,7 +11999,8 @@ ODVGP_API odvgp_status odvgp_file_read(
 	A natural step of length 1 on one row (>>natgrad), from the derivatives g_m and g_v of its
 	expected log density, has the weight w = -2 g_v and the target y = A^T m + g_m / w:
 		G G^T <- G G^T + w A A^T,    G z <- G z + w y A,    m = G^-T z
-	For the Gaussian w = 1 / noise, and y is the target minus o(x): the batch's q. k - |A|^2 is not
+	Of other likelihoods it is halved while the row's bound would fall. For the
+	Gaussian w = 1 / noise, and y is the target minus o(x): the batch's q. k - |A|^2 is not
 	added to the noise: in the bound it does not touch q. Rotations of columns make (G, sqrt(w) A)
 	lower again; z and sqrt(w) y are one more row of it. So no precision is formed, whose condition
 	is the square of G's.
@@ -12005,6 +12017,7 @@ typedef struct {
 	gp__prediction *t;
 	odvgp_real *x, *c, *s;    /* [M] a row to learn; rotations */
 	odvgp_real *dmean, *dvar; /* [P] */
+	odvgp_real *by_q;         /* [3,P] variances of A^T v; f's means and variances */
 	double expected;          /* the row's log density, f's variance being 0 if it is Gaussian */
 } gp__online;
 
@@ -12040,6 +12053,7 @@ static void gp__online_work(gp__arena *a, const gp__predictor *p, gp__online *w)
 	w->s = gp__take(a, 1, p->M);
 	w->dmean = gp__take(a, 1, p->P);
 	w->dvar = gp__take(a, 1, p->P);
+	w->by_q = gp__take(a, 3, p->P);
 }
 
 static odvgp_status gp__online_check(const odvgp_server *s, ptrdiff_t most, odvgp_info *info)
@@ -12301,6 +12315,40 @@ ODVGP_API odvgp_status odvgp_online_start(odvgp_online *online, const odvgp_serv
 /*	What squares may be, so that those of G, which stops growing by rounding, stay finite. */
 static const odvgp_real gp__online_largest = GP__EPS * GP__LARGEST / 16;
 
+/*	Halves derivatives until the row's bound, E[log p(y|f)] - KL(q after || q before), is no lower at
+	the q to which they lead, where A^T v of variance s has its mean plus s g_m / (1 + w s) and the
+	variance s / (1 + w s). Returns 0 if it always is. */
+static int gp__online_shorten(gp__online *w, gp__lik_job *job)
+{
+	const gp__prediction *t = w->t;
+	ptrdiff_t P = t->p->P, ld = t->ld;
+	odvgp_real *s = w->by_q, *mean = s + P, *var = mean + P;
+	double least = w->expected - 16 * (double)GP__EPS * (1 + fabs(w->expected));
+	int found = 0;
+	GP__FOR(q, P) {
+		mean[q] = t->mean[q * ld];
+		var[q] = t->var[q * ld];
+	}
+	job->dmean = job->dvar = NULL;
+	for (int tries = 0; tries < 40 && !found; tries++) {
+		double divergence = 0;
+		GP__FOR(q, P) {
+			odvgp_real weight = s[q] * GP__MAX(0, -2 * w->dvar[q]), share = s[q] / (1 + weight),
+					   moved = share * w->dmean[q];
+			t->mean[q * ld] = mean[q] + moved;
+			t->var[q * ld] = GP__MAX(0, var[q] - share * weight);
+			divergence += log1p((double)weight) - (double)weight / (1 + (double)weight);
+			if (s[q] > 0) divergence += (double)moved * ((double)moved / (double)s[q]);
+		}
+		found = (double)job->lik->expect(job) - 0.5 * divergence >= least;
+		GP__FOR(q, found ? 0 : P) {
+			w->dmean[q] *= GP__R(0.5);
+			w->dvar[q] *= GP__R(0.5);
+		}
+	}
+	return found;
+}
+
 /*	Derivatives of the row's expected log density. Returns whether what they change is finite. */
 static int gp__online_derivatives(
 		gp__online *w, const gp__y_row *row, const odvgp_real *x, const odvgp_real *y)
@@ -12314,7 +12362,10 @@ static int gp__online_derivatives(
 		gp__predict_unit(t, k);
 		gp__predict_mean(t, 1, 1);
 		gp__predict_features(t, 1);
-		for (ptrdiff_t q = 0; !gaussian && q < t->P; q++) gp__predict_process_var(t, 1, q);
+		for (ptrdiff_t q = 0; !gaussian && q < t->P; q++) {
+			gp__predict_process_var(t, 1, q);
+			w->by_q[t->first + q] = t->blas.isa->dot(p->M, t->T, t->T);
+		}
 		size += t->blas.isa->dot(p->M, t->A, t->A);
 	}
 	if (gaussian) gp__zero(t->var, p->F); /* its derivatives do not depend on them */
@@ -12325,6 +12376,7 @@ static int gp__online_derivatives(
 	job.dmean = w->dmean;
 	job.dvar = w->dvar;
 	w->expected = job.lik->expect(&job);
+	if (!gaussian && !gp__online_shorten(w, &job)) return 0;
 	GP__FOR(q, p->P) {
 		odvgp_real g = w->dmean[q], v = 2 * w->dvar[q];
 		if (!(GP__MAX(v, -v) * size <= gp__online_largest && g * g * size <= gp__online_largest))
@@ -12649,7 +12701,8 @@ ODVGP_API odvgp_status odvgp_online_update(odvgp_online *o, const odvgp_real *X,
 				gp__online_begin(&w, o, scratch, scratch_bytes);
 		}
 		if (!gp__online_derivatives(&w, &row, x, y))
-			return gp__fail(info, ODVGP_E_NAN, "X", i, NAN, "what a row changes is not finite");
+			return gp__fail(
+					info, ODVGP_E_NAN, "X or Y", i, NAN, "what a row changes is not finite");
 		gp__online_row(&w, lambda);
 		if (o->novelty > 0 && w.t->p->M > GP__MAX(o->keep, 1)) {
 			(void)odvgp_online_drop(o, -1, NULL, scratch, scratch_bytes, NULL);
@@ -12792,6 +12845,15 @@ static double gp__adapt_bound(gp__adapt *g)
 	return bound - bound == 0 ? bound : -HUGE_VAL;
 }
 
+/*	Points on a circle say little about its length. */
+static int gp__is_period(const gp__kernel *k, ptrdiff_t i)
+{
+	int is = 0;
+	GP__EACH_BASE(l, k)
+		is |= k->base[l].type == GP__PERIODIC && i == (ptrdiff_t)k->base[l].shape_param;
+	return is;
+}
+
 /*	A step of parameter i's logarithm: derivative over minus curvature, at most 1, and shorter until
 	the bound rises. Returns the bound. */
 static double gp__adapt_step(gp__adapt *g, ptrdiff_t i, double now)
@@ -12831,6 +12893,7 @@ ODVGP_API odvgp_status odvgp_online_adapt(odvgp_online *o, const odvgp_real *X, 
 	odvgp_status status = gp__online_rows(o, X, Y, n, scratch, &g.row, info);
 	if (status || (status = gp__online_fixed(o, info))) return status;
 	if (!to || !scratch) return gp__is_null(info, to ? "scratch" : "settings");
+	if (to->steps < 0) return gp__refuse(info, ODVGP_E_ARG, "steps", "must not be negative");
 	gp__predictor *p = gp__online_block(o);
 	if (!(gp__likelihoods[p->likelihood].flags & GP__LIK_GAUSSIAN))
 		return gp__unsupported(info, "likelihood", "is not the Gaussian");
@@ -12849,7 +12912,8 @@ ODVGP_API odvgp_status odvgp_online_adapt(odvgp_online *o, const odvgp_real *X, 
 	if (!(now > -HUGE_VAL)) return gp__refuse(info, ODVGP_E_NAN, "X", "has no finite bound");
 	to->before = now;
 	GP__FOR(s, to->steps)
-		GP__FOR(i, p->nhyp + (to->keep_noise ? 0 : p->lik_params)) now = gp__adapt_step(&g, i, now);
+		GP__FOR(i, p->nhyp + (to->keep_noise ? 0 : p->lik_params))
+			if (!gp__is_period(g.w.t->kernel, i)) now = gp__adapt_step(&g, i, now);
 	to->after = now;
 	if (to->steps < 1) return ODVGP_OK;
 	gp__adapt_bound(&g);
@@ -13823,7 +13887,14 @@ static void gp__y_classes(gp__row *r, odvgp_real *y, size_t n)
 		w = m + (soft ? GP__MIN(end, s / 2) * s + GP__Y_TAIL : end * s);
 		if (!k || w > high) high = w;
 	}
-	/* enough for standard deviations that differ by some 500 */
+	/* what 20,000 places cannot resolve is as wide as they can */
+	s = (high - low) / (19000 * GP__Y_STEP);
+	if (!soft && step < s) {
+		for (size_t k = 0; k < p->F; k++) r->var[k] = GP__MAX(r->var[k], s);
+		low -= end * s;
+		high += end * s;
+		step = s;
+	}
 	step = GP__MAX(GP__Y_STEP * GP__MAX((odvgp_real)soft, step), (high - low) / 20000);
 	for (int i = 0; i <= 20000 && low + step * (odvgp_real)i < high; i++) {
 		const odvgp_real x = low + step * (odvgp_real)i;
@@ -21724,8 +21795,10 @@ ODVGP_API odvgp_status odvgp_online_store(
 	const gp__predictor *p = gp__online_block(o);
 	const gp__unit *first = m->unit;
 	if (m->cfg.layers > 1 || first->param != ODVGP_PARAMETRISATION_WHITENED ||
-			m->cfg.layer[0].cov_part != ODVGP_COV_PART_DENSE || !first->block[0].slot_mu)
-		return gp__unsupported(info, "model", "must have one layer and a whitened dense q");
+			m->cfg.layer[0].cov_part != ODVGP_COV_PART_DENSE || !first->block[0].slot_mu ||
+			gp__fit_held(m, first->block[0].slot_mu) || gp__fit_held(m, first->block[0].slot_sqrt))
+		return gp__unsupported(
+				info, "model", "must have one layer and a whitened dense q that is not frozen");
 	if (p->units != m->units || p->P != m->units * first->P || p->M != first->M)
 		return gp__fail(info, ODVGP_E_SIZE, "M", -1, (double)p->M, "or P is not that of the model");
 	gp__fit_stage(m);
@@ -24321,9 +24394,11 @@ static void gp__init_likelihood(odvgp_model *m, const odvgp_real *Y, gp__wide va
 static odvgp_status gp__check_rows(void *arg, const gp__rows *r, odvgp_info *info)
 {
 	const odvgp_model *m = (const odvgp_model *)arg;
-	odvgp_status s = gp__rows_finite(r->X, r->n, m->cfg.layer[0].D, info);
-	if (s && info) info->row += r->first;
-	return s || !r->Y ? s : gp__targets_check(&m->y, r->Y, r->n, r->first, info);
+	ptrdiff_t D = m->cfg.layer[0].D, bad = gp__first_nonfinite(r->X, r->n * D);
+	if (bad >= 0)
+		return gp__fail(info, ODVGP_E_NAN, "X", r->first + bad / D, (gp__wide)r->X[bad],
+				"a row is not finite");
+	return r->Y ? gp__targets_check(&m->y, r->Y, r->n, r->first, info) : ODVGP_OK;
 }
 
 /*	Passes over all columns at once. */
@@ -26547,8 +26622,8 @@ static odvgp_status gp__fit_start(
 	void *scratch = bytes ? m->allocator.alloc(m->allocator.user, bytes) : NULL;
 	if (!scratch) return gp__fail(info, ODVGP_E_MEMORY, "allocator", -1, (double)bytes, NULL);
 	for (; m->warm_due && !s; m->warm_due -= !s) {
-		odvgp_warm_start(m, X, Y, m->warm_due > 1 ? &first : NULL, NULL, scratch, bytes, NULL);
-		s = gp__stop_status(m, info);
+		s = odvgp_warm_start(m, X, Y, m->warm_due > 1 ? &first : NULL, NULL, scratch, bytes, info);
+		if (s != ODVGP_E_IO) s = gp__stop_status(m, info);
 	}
 	m->allocator.release(m->allocator.user, scratch);
 	return s;

@@ -252,6 +252,41 @@ TEST(moments_of_y_of_every_likelihood)
 		}
 }
 
+/*  Functions that are known far better than they differ, at the inducing inputs. */
+TEST(classes_of_narrow_functions)
+{
+	static const double sizes[] = {3, 20, 100, 1000}, widths[] = {1e-1, 1e-3, 1e-5};
+	for (int k = 0; k < 12; k++) {
+		odvgp_config c = random_config(30, INPUTS, 3, ROWS, 0);
+		c.layer[0].mean_part = ODVGP_MEAN_PART_BETA;
+		c.lik.kind = ODVGP_LIKELIHOOD_ROBUSTMAX;
+		test_seed = 850;
+		fixture a = make_random(&c, "rbf");
+		odvgp_real *mu = values(&a, "q_mu"), *root = values(&a, "q_sqrt"),
+				   *Z = values(&a, "Z_beta"), mean[2][3 * ROWS], var[2][3 * ROWS];
+		for (ptrdiff_t i = 0; i < 3 * ROWS; i++)
+			mu[i] = (odvgp_real)(sizes[k % 4] * sin(1.7 * (double)i));
+		for (ptrdiff_t i = 0; i < 3 * ROWS * ROWS; i++)
+			root[i] = i / ROWS % ROWS == i % ROWS ? (odvgp_real)widths[k / 4] : 0;
+		assign(&a, "q_mu", mu), assign(&a, "q_sqrt", root);
+		served p = serve_rows(&a, NULL, ROWS);
+		compact small_one = make_compact(&p.s);
+		CHECK_STATUS(odvgp_predict_y(&p.s, Z, ROWS, mean[0], var[0], p.scratch, p.bytes, NULL),
+				ODVGP_OK);
+		CHECK_STATUS(only_predict_y(&small_one.s, Z, ROWS, mean[1], var[1], small_one.scratch,
+							 small_one.bytes, NULL),
+				ODVGP_OK);
+		for (int i = 0; i < 3 * ROWS; i++)
+			CHECK_SAY(fabs((double)(mean[0][i] - mean[1][i])) < 2e-3 && var[1][i] >= 0,
+					"size %g, width %g: %g, compact %g", sizes[k % 4], widths[k / 4],
+					(double)mean[0][i], (double)mean[1][i]);
+		drop_compact(&small_one);
+		unserve(&p);
+		free(mu), free(root), free(Z);
+		drop(&a);
+	}
+}
+
 /*  Units of y, mixed functions and independent ones. */
 TEST(moments_of_y_in_units_and_mixed)
 {
@@ -656,6 +691,7 @@ int main(int argc, char **argv)
 	RUN(every_kernel);
 	RUN(mixed_and_independent_outputs_in_their_units);
 	RUN(moments_of_y_of_every_likelihood);
+	RUN(classes_of_narrow_functions);
 	RUN(moments_of_y_in_units_and_mixed);
 	RUN(probabilities_of_softmax_are_the_integral);
 	RUN(moments_of_y_that_are_not_finite);

@@ -943,6 +943,68 @@ TEST(the_bound_rises)
 
 /*  A lengthscale that is four times too long: with every 25th batch moving it, held-out rows become
     more likely than with the wrong one, and about as likely as with the right one. */
+/*  A step that would overshoot is halved, so that a target far from all others is predicted no worse
+    after it is learned; of these likelihoods others lose variance by it, and stay finite. */
+TEST(an_outlier_does_not_overshoot)
+{
+	static const odvgp_likelihood kinds[] = {ODVGP_LIKELIHOOD_POISSON,
+			ODVGP_LIKELIHOOD_NEGATIVE_BINOMIAL, ODVGP_LIKELIHOOD_EXPONENTIAL, ODVGP_LIKELIHOOD_GAMMA,
+			ODVGP_LIKELIHOOD_HETEROSCEDASTIC, ODVGP_LIKELIHOOD_STUDENTT};
+	for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+		for (double far = 1e2; far < 1e9; far *= 1e3) {
+			odvgp_config c = pair_config(BETA, ODVGP_COV_PART_DENSE, 1,
+					kinds[k] == ODVGP_LIKELIHOOD_HETEROSCEDASTIC ? 2 : 1, 6, 0);
+			c.lik.kind = kinds[k];
+			test_seed = 940 + (uint64_t)k;
+			fixture a = make_random(&c, "rbf");
+			odvgp_real X[2] = {0, 0}, Y[1] = {2}, before, after;
+			q_is_prior(&a);
+			served start = serve_rows(&a, NULL, 1);
+			learner l = learn_from(&start.s, 6);
+			for (int i = 0; i < 20; i++) {
+				X[0] = (odvgp_real)test_between(-2, 2);
+				X[1] = (odvgp_real)test_between(-2, 2);
+				learn(&l, X, Y, 1, 1);
+			}
+			Y[0] = (odvgp_real)far;
+			size_t bytes = odvgp_predict_scratch(&l.o.server, 1, NULL);
+			void *scratch = test_alloc(bytes);
+			CHECK_STATUS(odvgp_predict_logp(&l.o.server, X, Y, 1, &before, scratch, bytes, NULL),
+					ODVGP_OK);
+			learn(&l, X, Y, 1, 1);
+			CHECK_STATUS(odvgp_predict_logp(&l.o.server, X, Y, 1, &after, scratch, bytes, NULL),
+					ODVGP_OK);
+			int narrows = kinds[k] == ODVGP_LIKELIHOOD_NEGATIVE_BINOMIAL ||
+						  kinds[k] == ODVGP_LIKELIHOOD_EXPONENTIAL ||
+						  kinds[k] == ODVGP_LIKELIHOOD_HETEROSCEDASTIC;
+			CHECK_SAY(after >= (narrows ? 5 * before : before), "%s, %g: log p %g, then %g",
+					gp__likelihoods[kinds[k]].name, far, (double)before, (double)after);
+			free(scratch);
+			forget(&l);
+			unserve(&start);
+			drop(&a);
+		}
+}
+
+/*  Circles know a point modulo their period only; another kernel of the column knows it. */
+TEST(points_are_those_of_the_kernel_that_knows_them)
+{
+	for (int k = 0; k < 2; k++) {
+		fixture a = make_sine(k ? "periodic(1, variance=0.3, period=0.7) + rbf(1)"
+								: "rbf(1) + periodic(1, variance=0.3, period=0.7)",
+				0.1);
+		served s = serve_rows(&a, NULL, ROWS);
+		learner l = learn_from(&s.s, 12);
+		odvgp_real X[1] = {0}, Y[1] = {0};
+		const odvgp_adaptation none = {0, 0, 0, 0};
+		odvgp_adaptation got = adapt(&l, X, Y, 0, none);
+		CHECK_SAY(fabs(got.before) < BY_PRECISION(1e-6, 0.5), "bound %g", got.before);
+		forget(&l);
+		unserve(&s);
+		drop(&a);
+	}
+}
+
 TEST(a_wrong_lengthscale_is_mended)
 {
 	double logp[3] = {0, 0, 0};
@@ -1019,7 +1081,10 @@ TEST(bad_arguments_are_refused)
 			odvgp_online_update(&l.o, x, wrong, 2, 1, l.scratch, l.bytes, &info), ODVGP_E_NAN, "Y");
 	wrong[2] = (odvgp_real)(HUGE_REAL / 4);
 	REFUSED_FOR(odvgp_online_update(&l.o, x, wrong + 2, 1, 1, l.scratch, l.bytes, &info),
-			ODVGP_E_NAN, "X");
+			ODVGP_E_NAN, "X or Y");
+	CHECK_STATUS(odvgp_set_trainable(a.m, "q_sqrt", 0, NULL), ODVGP_OK);
+	REFUSED_FOR(odvgp_online_store(&l.o, a.m, &info), ODVGP_E_UNSUPPORTED, "model");
+	CHECK_STATUS(odvgp_set_trainable(a.m, "q_sqrt", 1, NULL), ODVGP_OK);
 	CHECK_STATUS(odvgp_online_update(&l.o, NULL, NULL, 0, 1, NULL, 0, NULL), ODVGP_OK);
 	REFUSED_FOR(odvgp_online_store(NULL, a.m, &info), ODVGP_E_ARG, "online");
 	REFUSED_FOR(odvgp_online_store(&l.o, NULL, &info), ODVGP_E_ARG, "model");
@@ -1157,6 +1222,8 @@ int main(int argc, char **argv)
 	RUN(streaming_bounds_add_up_to_the_batch);
 	RUN(the_bound_is_that_of_the_definition);
 	RUN(the_bound_rises);
+	RUN(an_outlier_does_not_overshoot);
+	RUN(points_are_those_of_the_kernel_that_knows_them);
 	RUN(a_wrong_lengthscale_is_mended);
 	RUN(bad_arguments_are_refused);
 	RUN(free_means_small_scratch_and_keep);

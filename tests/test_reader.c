@@ -259,6 +259,32 @@ TEST(a_failed_read_is_an_error_and_changes_nothing)
 	}
 }
 
+/*  odvgp_fit says that its warm start could not read, and begins with it again. */
+TEST(a_warm_start_that_cannot_read_is_an_error)
+{
+	table *t = NEW(table, 1);
+	odvgp_info info = no_info();
+	void *block, *none;
+	odvgp_model *a, *b;
+	bytes x, y;
+	fill_table(t, &setups[0]);
+	a = create(&setups[0], t, &block), b = create(&setups[0], NULL, &none);
+	if (!a || !b) return;
+	CHECK_STATUS(odvgp_init_data(a, NULL, NULL, NULL, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_init_data(b, t->X, t->Y, NULL, NULL), ODVGP_OK);
+	t->calls = 0, t->failing = 3;
+	CHECK_STATUS(odvgp_fit(a, NULL, NULL, 2, NULL, &info), ODVGP_E_IO);
+	CHECK_INT(odvgp_steps_done(a), 0);
+	t->failing = 0;
+	CHECK_STATUS(odvgp_fit(a, NULL, NULL, 2, NULL, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_fit(b, t->X, t->Y, 2, NULL, NULL), ODVGP_OK);
+	x = parameters(a), y = parameters(b);
+	CHECK(same(&x, &y));
+	free(x.at), free(y.at);
+	odvgp_model_free(a), odvgp_model_free(b);
+	free(block), free(t);
+}
+
 /*  A row with NaN is named, wherever it is. */
 TEST(a_row_that_is_not_finite_is_named)
 {
@@ -274,6 +300,7 @@ TEST(a_row_that_is_not_finite_is_named)
 	t->X[399 * INPUTS + 1] = (odvgp_real)NAN;
 	CHECK_STATUS(odvgp_init_data(m, NULL, NULL, NULL, &info), ODVGP_E_NAN);
 	CHECK_INT(info.row, 399);
+	CHECK_SAY(strstr(info.text, "399") != NULL, "%s", info.text);
 	CHECK_STATUS(odvgp_elbo(m, NULL, NULL, ROWS, &e, NULL, NULL, &info), ODVGP_E_NAN);
 	CHECK_INT(info.row, 399);
 	t->X[399 * INPUTS + 1] = 0;
@@ -349,6 +376,7 @@ int main(int argc, char **argv)
 	test_begin(argc, argv);
 	RUN(a_reader_gives_the_bits_of_memory);
 	RUN(a_failed_read_is_an_error_and_changes_nothing);
+	RUN(a_warm_start_that_cannot_read_is_an_error);
 	RUN(a_row_that_is_not_finite_is_named);
 	RUN(scales_are_those_of_the_columns);
 	RUN(what_needs_all_rows_refuses_a_reader);
