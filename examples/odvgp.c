@@ -214,10 +214,10 @@ static const char budget_help[] =
 		"steps unless --iters is given, on four fifths of the rows (or by --test,\n"
 		"--test-fraction), without members that were beaten at two smaller sizes, and prints the\n"
 		"front: those than which nothing cheaper predicts better. Then it trains the best one on\n"
-		"all rows and exports it to --out or NAME.h. Bytes and instructions are estimates for\n"
-		"gcc -Os and --no-libm, within about 10 % of what qemu counts; microseconds are instructions\n"
-		"times --cpi. Floats get the --jitter-rel that they need, 2e-6 for each point; loglik is\n"
-		"computed in double.\n";
+		"all rows, as --model or NAME.odvgp, and exports it to --out or NAME.h. Bytes and\n"
+		"instructions are estimates for gcc -Os and --no-libm, within about 10 % of what qemu counts;\n"
+		"microseconds are instructions times --cpi. Floats get the --jitter-rel that they need, 2e-6\n"
+		"for each point; loglik is computed in double.\n";
 
 static const char info_help[] = "odvgp info prints what a model file holds.\n";
 
@@ -478,7 +478,9 @@ static int run_budget(options *o)
 	recipe_settle(o);
 	merge_whiten(o);
 	layers_settle(o);
-	bytes path = model_path_of(o);
+	bytes path = {NULL, 0, 0};
+	if (o->value[OPT_MODEL]) bytes_print(&path, "%s", o->value[OPT_MODEL]);
+	else bytes_print(&path, "%s.odvgp", o->value[OPT_NAME]);
 	files_check(o, path.at);
 	dataset_read(&all.d, o, NULL);
 	workers_start(&all.w, o);

@@ -630,7 +630,10 @@ static void stream_saves(void *user, const char *sentence)
 	application *a = user;
 	const char *path = a->o->value[OPT_OUT_MODEL];
 	(void)sentence;
-	if (path) learner_save(a->learner, &a->f.s, path);
+	if (path) {
+		learner_file(a->learner, &a->f.s, path);
+		write_file(path, a->learner->file, a->learner->file_size);
+	}
 	if (a->o->given[OPT_QUIET]) return;
 	fprintf(stderr, "note: %td rows learned%s%s\n", a->learner->learned,
 			path ? ", and saved in " : "; --out-model FILE would have saved them",
@@ -665,6 +668,8 @@ static void learn_options(options *o)
 	if (o->given[OPT_STREAM]) option_set(o, OPT_DATA, "-");
 	for (int i = 0; i < 2 && !o->given[OPT_LEARN]; i++)
 		if (o->given[ids[i]]) die(BAD_INPUT, "--%s: needs --learn", option_list[ids[i]].name);
+	if (o->value[OPT_OUT_MODEL] && strcmp(o->value[OPT_OUT_MODEL], "-") == 0)
+		die(BAD_INPUT, "--out-model -: a model needs a file");
 	forget_of(o);
 }
 

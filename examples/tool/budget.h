@@ -44,7 +44,11 @@ static budget budget_of(const options *o)
 /*  Ends for what would fail after all trainings. */
 static void budget_check(const options *o)
 {
-	const int files[] = {OPT_DATA, OPT_TEST};
+	const int files[] = {OPT_DATA, OPT_TEST}, chosen[] = {OPT_FOLDS, OPT_BETA, OPT_GAMMA};
+	for (int k = 0; k < 3; k++)
+		if (o->given[chosen[k]])
+			die(BAD_INPUT, "--%s: budget chooses sizes on its own test rows",
+					option_list[chosen[k]].name);
 	for (int k = 0; k < 2; k++)
 		if (o->value[files[k]] && !strcmp(o->value[files[k]], "-"))
 			die(BAD_INPUT, "budget: reads the data twice: give --%s a file", k ? "test" : "data");

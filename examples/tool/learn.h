@@ -193,8 +193,8 @@ static void setting_add(schema *s, const char *name, ptrdiff_t value)
 	setting_set(s, name, text);
 }
 
-/*  The file of a model with the q that was learned. */
-static void learner_save(learner *l, schema *s, const char *path)
+/*  Makes the file of a model with the q that was learned; `path` is for messages. */
+static void learner_file(learner *l, schema *s, const char *path)
 {
 	odvgp_info info = no_info;
 	model_block block = {NULL, 0};
@@ -216,7 +216,6 @@ static void learner_save(learner *l, schema *s, const char *path)
 	l->file = take(l->file_size, 1);
 	bad = odvgp_save_memory(model, &scales, user.at, user.used, l->file, l->file_size, &info);
 	if (bad) die_of(bad, &info, path);
-	write_file(path, l->file, l->file_size);
 	free(user.at);
 	free(block.at);
 }

@@ -32,7 +32,7 @@ enum {
 #define OPTIONS(X) \
     X(DATA, "data", "FILE", NULL, ROWS, "CSV file, or - for standard input") \
     X(MODEL, "model", "FILE", NULL, TRAIN | USE | UPDATE | INFO | EXPORT | BUDGET, \
-      "model file; train writes it (default: the data's name.odvgp)") \
+      "model file; train writes it (default: the data's name.odvgp), and budget (NAME.odvgp)") \
     X(OUT, "out", "FILE", NULL, USE | UPDATE | EXPORT | BUDGET, \
       "predictions, samples or header (default: standard output); update: the new model " \
       "(default: --model)") \

@@ -160,11 +160,13 @@ static int run_update(options *o)
 	quality_begin(&u);
 	update_learn(&u, &p);
 	quality_end(&u, QUALITY_AHEAD);
-	learner_save(a->learner, &a->f.s, out);
+	learner_file(a->learner, &a->f.s, out);
 	quality_begin(&u);
 	server_open(a, a->learner->file, a->learner->file_size);
 	quality_add(a, &p, &a->w);
 	quality_end(&u, QUALITY_AFTER);
+	/* not before all of it predicts */
+	write_file(out, a->learner->file, a->learner->file_size);
 	if (a->notes.used && !o->given[OPT_QUIET]) tell_text(a->notes.at);
 	note_outside(a, ", where inducing points are far and little is learned");
 	note_learning(a);

@@ -121,6 +121,12 @@ check "refused: a model to standard output" refuses "--out -: a model needs a fi
 check "refused: --forget without --learn" refuses "--forget: needs --learn" predict --model old.odvgp --data new.csv --forget 0.9
 check "refused: --stream of a file" refuses "--stream: is standard input" predict --model old.odvgp --data new.csv --stream
 check "refused: nothing of it changed the model" cmp old.odvgp same.odvgp
+check "refused: --out-model -" refuses "--out-model -: a model needs a file" predict --model old.odvgp --data new.csv --learn --out-model -
+
+# ---- targets far out ----
+{ head -n 1 counts.csv; sed -n 2p counts.csv | sed 's/[0-9]*$/100000/'; } >far.csv
+"$tool" update --model counts.odvgp --data far.csv --out far.odvgp --json --quiet >t.json 2>err.txt
+check "update: a count far out is predicted better, not overshot" holds "$(value t.json rmse_after) < $(value t.json rmse_ahead)"
 
 # ---- a stream that learns ----
 mkfifo to from
