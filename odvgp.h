@@ -3129,8 +3129,8 @@ GP__TRAINING ptrdiff_t gp__permute(
 /* ---- >>vmath   arithmetic over arrays
 
 	Functions take chunks of GP__CHUNK numbers, four vectors at a time: one exponential is a chain
-	of some twenty operations of four cycles each. There are no branches: special cases are selected at the
-	end. Infinity and NaN behave as in C. A result does not depend on its place in the chunk.
+	of some twenty operations of four cycles each. There are no branches: special cases are selected
+	at the end. Infinity and NaN behave as in C. A result does not depend on its place in the chunk.
 	Largest errors in units in the last place, over all arguments:
 
 		exp, log1p, erf 1.5    log 1    expm1 3    erfc 5    sqrt 0.5
@@ -10259,22 +10259,23 @@ static odvgp_status gp__terms_check(const odvgp_server *s, uint32_t types, const
 static void gp__point_at(const gp__prediction *t, ptrdiff_t j, odvgp_real *x)
 {
 	gp__zero(x, (ptrdiff_t)t->kernel->D);
-	for (uint32_t i = 0; i < 2 * t->kernel->ngroup; i++) { /* circles first: others know more */
-		uint32_t g = i % t->kernel->ngroup;
-		const gp__base_kernel *base = gp__group_kernel(t->kernel, g);
-		const odvgp_real *at = t->job->zt[g] + j;
-		int geometry = gp__geometry(base);
-		ptrdiff_t ld = t->job->ld;
-		if ((geometry == GP__CIRCLE) != (i < t->kernel->ngroup)) continue;
-		GP__FOR(d, (ptrdiff_t)base->ndims) {
-			ptrdiff_t c = gp__column(base, d);
-			if (geometry == GP__CIRCLE)
-				x[c] = (odvgp_real)(atan2((double)at[(2 * d + 1) * ld], (double)at[2 * d * ld]) *
-									(double)t->v.hyp[base->shape_param] / gp__two_pi);
-			else x[c] = at[d * ld] / gp__base_column(base, t->v.hyp, d);
-			if (geometry != GP__INNER_PRODUCT) x[c] += t->job->centre[c];
+	for (int circles = 1; circles >= 0; circles--) /* first: others know more */
+		GP__EACH_GROUP(g, t->kernel) {
+			const gp__base_kernel *base = gp__group_kernel(t->kernel, g);
+			const odvgp_real *at = t->job->zt[g] + j;
+			int geometry = gp__geometry(base);
+			ptrdiff_t ld = t->job->ld;
+			if ((geometry == GP__CIRCLE) != circles) continue;
+			GP__FOR(d, (ptrdiff_t)base->ndims) {
+				ptrdiff_t c = gp__column(base, d);
+				if (circles)
+					x[c] = (odvgp_real)(
+							atan2((double)at[(2 * d + 1) * ld], (double)at[2 * d * ld]) *
+							(double)t->v.hyp[base->shape_param] / gp__two_pi);
+				else x[c] = at[d * ld] / gp__base_column(base, t->v.hyp, d);
+				if (geometry != GP__INNER_PRODUCT) x[c] += t->job->centre[c];
+			}
 		}
-	}
 }
 
 /* --- memory of a call --- */
@@ -13095,8 +13096,8 @@ typedef struct gp__row {
 	int single;                     /* the kernel is one of distances, for loops without arrays */
 	odvgp_real *u, *A, *mean, *var; /* [columns], [room], [P] of all units */
 	odvgp_real *T;                  /* [M] for gradients or an inverse */
-	/* for gradients: slope [room+1,groups], NULL in predictions, c [P,M+1], derivatives in u [P,columns]
-	   and, of all units, in X [P,D]; then what points, a process, a unit and a row do with them, or
+	/* for gradients: slope [room+1,groups], NULL in predictions, c [P,M+1], derivatives in u
+	   [P,columns] and, of all units, in X [P,D]; then what points, a process, a unit and a row do with them, or
 	   NULL, so that predictions do not link it */
 	odvgp_real *slope, *c, *mean_by_u, *var_by_u, *mean_by_x, *var_by_x;
 	void (*slopes)(const struct gp__row *r, size_t n, const odvgp_real *z, const odvgp_real *slope,
@@ -24394,7 +24395,7 @@ static void gp__init_likelihood(odvgp_model *m, const odvgp_real *Y, gp__wide va
 static odvgp_status gp__check_rows(void *arg, const gp__rows *r, odvgp_info *info)
 {
 	const odvgp_model *m = (const odvgp_model *)arg;
-	ptrdiff_t D = m->cfg.layer[0].D, bad = gp__first_nonfinite(r->X, r->n * D);
+	ptrdiff_t D = m->cfg.layer[0].D, bad = r->X ? gp__first_nonfinite(r->X, r->n * D) : -1;
 	if (bad >= 0)
 		return gp__fail(info, ODVGP_E_NAN, "X", r->first + bad / D, (gp__wide)r->X[bad],
 				"a row is not finite");
