@@ -12959,7 +12959,6 @@ ODVGP_API size_t odvgp_online_seal(odvgp_online *o, odvgp_info *info)
 
 	Moments of y without a closed form are integrals by trapezoid rules, which converge
 	geometrically for smooth integrands; SOFTMAX and LOGIT add noise to f, as in gp__softmax_log_p.
-	On a Cortex-M4 they take 600 bytes of stack, 60 more than moments of f.
 
 	To add a base kernel, add its case in gp__rows_base; a likelihood, in gp__y_ok and gp__row_y. */
 
@@ -13097,8 +13096,8 @@ typedef struct gp__row {
 	odvgp_real *u, *A, *mean, *var; /* [columns], [room], [P] of all units */
 	odvgp_real *T;                  /* [M] for gradients or an inverse */
 	/* for gradients: slope [room+1,groups], NULL in predictions, c [P,M+1], derivatives in u
-	   [P,columns] and, of all units, in X [P,D]; then what points, a process, a unit and a row do with them, or
-	   NULL, so that predictions do not link it */
+	   [P,columns] and, of all units, in X [P,D]; then what points, a process, a unit and a row do
+	   with them, or NULL, so that predictions do not link it */
 	odvgp_real *slope, *c, *mean_by_u, *var_by_u, *mean_by_x, *var_by_x;
 	void (*slopes)(const struct gp__row *r, size_t n, const odvgp_real *z, const odvgp_real *slope,
 			const odvgp_real *w, size_t step, odvgp_real *to);
@@ -23987,10 +23986,11 @@ static gp__wide gp__pass_on(const gp__init_work *w)
 	gp__wide squares = 0;
 	for (ptrdiff_t i = 0; i < rows && !gp__ask(&m->tape.blas, (gp__wide)(width * u->Dx)); i++) {
 		ptrdiff_t row = u->layer || rows == N ? i : gp__init_row(w, 2, N, i);
+		const odvgp_real *input = gp__data_row(w, row);
 		GP__FOR(t, T) {
-			const odvgp_real *x = gp__data_row(w, row);
+			const odvgp_real *x = input;
 			if (u->patches.image_output) {
-				gp__patch_move(&u->patches, x, NULL, t, w->vector);
+				gp__patch_move(&u->patches, input, NULL, t, w->vector);
 				x = w->vector;
 			}
 			GP__FOR(p, u->P) {
