@@ -1512,8 +1512,8 @@ typedef struct odvgp_reader {
 	memory are a minibatch, read once a step, the sample of odvgp_init_data, and the subset of
 	odvgp_warm_start (whose M may then not be above the model's if its rows are all); else at most
 	256 rows at a time.
-	odvgp_init_data makes 4 passes, 6 for the variance of each target and one for each class of
-	ORDINAL, a bound without q 2, an iteration of L-BFGS one more.
+	odvgp_init_data makes 4 passes, 3 for the variance of each target (independent functions: 6) and
+	one for each class of ORDINAL, a bound without q 2, an iteration of L-BFGS one more.
 	Returns	E_UNSUPPORTED (the objectives EXACT and TIGHT and init.hyperparams ULAPANE need all
 			rows). Calls that read: E_IO, with the row that failed in info.row */
 ODVGP_API size_t odvgp_reader_size(const odvgp_model *model, odvgp_info *info);
@@ -24104,8 +24104,9 @@ static void gp__init_mixing(gp__init_work *w, const odvgp_real *Y)
 	}
 }
 
-/*	Mean function and kernel first: methods may choose points by it. */
-static void gp__init_unit(const gp__unit *u, const odvgp_real *X, const odvgp_real *Y)
+/*	Mean function and kernel first: methods may choose points by it. variance: of all targets. */
+static void gp__init_unit(
+		const gp__unit *u, const odvgp_real *X, const odvgp_real *Y, gp__wide variance)
 {
 	gp__init_work w;
 	odvgp_model *m = u->model;
@@ -24119,7 +24120,10 @@ static void gp__init_unit(const gp__unit *u, const odvgp_real *X, const odvgp_re
 	gp__draw_candidates(&w);
 	GP__FOR(d, w.patches ? w.D : 0) gp__column_scale(w.X + d, w.N, w.D, &mean, &sd[u->D + 1 + d]);
 	if (hidden && u->slot_mean_A) gp__principal_axes(&w);
-	w.target_variance = hidden ? gp__pass_on(&w) : gp__target_variance(m, Y, gp__only_target(u));
+	int target = gp__only_target(u);
+	w.target_variance = hidden       ? gp__pass_on(&w)
+						: target < 0 ? variance
+									 : gp__target_variance(m, Y, target);
 	sd[u->D] = (odvgp_real)gp__sqrt(w.target_variance);
 	if (gp__is_mixed(u)) {
 		w.target_variance = 1;
@@ -24459,7 +24463,7 @@ static odvgp_status gp__init_from_data(
 	gp__init_likelihood(m, Y, variance);
 	s = gp__data_scales(m, X, NULL, m->data_sd, info);
 	GP__EACH_UNIT(u, m)
-		if (!s && !gp__stopped(&m->tape.blas)) gp__init_unit(u, X, Y);
+		if (!s && !gp__stopped(&m->tape.blas)) gp__init_unit(u, X, Y, variance);
 	gp__touch_all(m);
 	if (!s) s = gp__stop_status(m, info);
 	if (!s) s = gp__read_status(m, info);
