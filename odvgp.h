@@ -12316,10 +12316,21 @@ ODVGP_API odvgp_status odvgp_online_start(odvgp_online *online, const odvgp_serv
 /*	What squares may be, so that those of G, which stops growing by rounding, stay finite. */
 static const odvgp_real gp__online_largest = GP__EPS * GP__LARGEST / 16;
 
-/*	Halves derivatives until the row's bound, E[log p(y|f)] - KL(q after || q before), is no lower at
-	the q to which they lead, where A^T v of variance s has its mean plus s g_m / (1 + w s) and the
-	variance s / (1 + w s). Returns 0 if it always is. */
-static int gp__online_shorten(gp__online *w, gp__lik_job *job)
+/*	Whether a row with these derivatives and |A|^2 = size changes G by finite squares. */
+static int gp__online_fits(const gp__online *w, odvgp_real size)
+{
+	GP__FOR(q, w->t->p->P) {
+		odvgp_real g = w->dmean[q], v = 2 * w->dvar[q];
+		if (!(GP__MAX(v, -v) * size <= gp__online_largest && g * g * size <= gp__online_largest))
+			return 0;
+	}
+	return 1;
+}
+
+/*	Halves derivatives until they fit and the row's bound, E[log p(y|f)] - KL(q after || q before), is
+	no lower at the q to which they lead, where A^T v of variance s has its mean plus
+	s g_m / (1 + w s) and the variance s / (1 + w s). Returns 0 if there is no such step. */
+static int gp__online_shorten(gp__online *w, gp__lik_job *job, odvgp_real size)
 {
 	const gp__prediction *t = w->t;
 	ptrdiff_t P = t->p->P, ld = t->ld;
@@ -12341,7 +12352,8 @@ static int gp__online_shorten(gp__online *w, gp__lik_job *job)
 			divergence += log1p((double)weight) - (double)weight / (1 + (double)weight);
 			if (s[q] > 0) divergence += (double)moved * ((double)moved / (double)s[q]);
 		}
-		found = (double)job->lik->expect(job) - 0.5 * divergence >= least;
+		found = (double)job->lik->expect(job) - 0.5 * divergence >= least &&
+				gp__online_fits(w, size);
 		GP__FOR(q, found ? 0 : P) {
 			w->dmean[q] *= GP__R(0.5);
 			w->dvar[q] *= GP__R(0.5);
@@ -12377,13 +12389,7 @@ static int gp__online_derivatives(
 	job.dmean = w->dmean;
 	job.dvar = w->dvar;
 	w->expected = job.lik->expect(&job);
-	if (!gaussian && !gp__online_shorten(w, &job)) return 0;
-	GP__FOR(q, p->P) {
-		odvgp_real g = w->dmean[q], v = 2 * w->dvar[q];
-		if (!(GP__MAX(v, -v) * size <= gp__online_largest && g * g * size <= gp__online_largest))
-			return 0;
-	}
-	return 1;
+	return gaussian ? gp__online_fits(w, size) : gp__online_shorten(w, &job, size);
 }
 
 /*	The n above. */
