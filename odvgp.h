@@ -183,8 +183,8 @@ CONTENTS   (search for a tag with its arrows)
 									config.reproduce; other configs return E_UNSUPPORTED. Leaves
 									out readers, odvgp_fit_q, odvgp_upper_bound, warm starts, moments
 									and paths, odvgp_online, odvgp_compact, odvgp_export, model files to
-									save, odvgp_kernel_text and calls of watches. odvgp_info gets
-									status, what and row, odvgp_events counts. Includes
+									save, odvgp_config_set, odvgp_kernel_text and calls of watches.
+									odvgp_info gets status, what and row, odvgp_events counts. Includes
 									ODVGP_NO_MALLOC, _NO_STDIO and _NO_SIMD; the masks below save
 									code, a small optim.gamma_batch saves time
 	ODVGP_PREDICT_ONLY		-		only serve compact blocks (odvgp_compact), row by row:
@@ -1349,10 +1349,12 @@ ODVGP_API odvgp_config odvgp_config_defaults(
 	...
 	For languages that cannot read this header, odvgp_config_size returns sizeof(odvgp_config), and
 	odvgp_config_threads sets config.threads. */
+#ifndef ODVGP_FLOAT_ONLY
 ODVGP_API odvgp_status odvgp_config_set(
 		odvgp_config *config, const char *assignment, odvgp_info *info);
 ODVGP_API const char *odvgp_config_name(int i);
 ODVGP_API const char *odvgp_config_words(const char *name);
+#endif
 ODVGP_API odvgp_likelihood_facts odvgp_likelihood_about(odvgp_likelihood kind);
 ODVGP_API odvgp_kernel_facts odvgp_kernel_about(int i);
 ODVGP_API size_t odvgp_config_size(void);
@@ -2205,10 +2207,24 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 #endif
 
 #define GP__R(x) ((odvgp_real)(x))
+#if defined(__GNUC__) && defined(__ARM_FP) && defined(ODVGP_FLOAT) && !defined(__aarch64__)
+/*	ARM's FPU has one instruction for what C's sqrtf, which sets errno, calls a function for. */
+#define GP__ARM_FPU
+static inline float gp__arm_sqrt(float x)
+{
+	float y;
+	__asm__("vsqrt.f32 %0, %1" : "=t"(y) : "t"(x));
+	return y;
+}
+#endif
 #ifdef ODVGP_FLOAT
 #define GP__EPS  FLT_EPSILON
 #define GP__TINY FLT_MIN
+#ifdef GP__ARM_FPU
+#define GP__SQRT gp__arm_sqrt
+#else
 #define GP__SQRT sqrtf
+#endif
 #else
 #define GP__EPS  DBL_EPSILON
 #define GP__TINY DBL_MIN
@@ -2248,16 +2264,16 @@ typedef float gp__wide;
 #define GP__MOST      FLT_MAX
 #define GP__DESK      0
 #define gp__cos       cosf
-#define gp__exp       expf
 #define gp__expm1     expm1f
 #define gp__fabs      fabsf
 #define gp__floor     floorf
 #define gp__frexp     frexpf
-#define gp__log       logf
 #define gp__log1p     log1pf
-#define gp__pow(x, y) expf((y)*logf(x))
+#define gp__pow(x, y) gp__exp((y)*gp__log(x))
 #define gp__sin       sinf
-#define gp__sqrt      sqrtf
+#define gp__sqrt      GP__SQRT
+static float gp__exp(float x);
+static float gp__log(float x);
 #else
 typedef double gp__wide;
 #define GP__MOST  DBL_MAX
@@ -3175,6 +3191,8 @@ enum { GP__NO_INPUT, GP__DISTANCE, GP__CIRCLE, GP__INNER_PRODUCT };
 #define GP__ROWS_MAGIC 0x5256444fu /* "ODVR", of a compact block */
 /*	Whether the build has a base kernel, and covariances with an inverse. */
 #define GP__KERNEL_HAS(kind) ((unsigned)(ODVGP_KERNELS) >> (kind) & 1u)
+#define GP__MATERNS \
+	(GP__KERNEL_HAS(GP__MATERN12) | GP__KERNEL_HAS(GP__MATERN32) | GP__KERNEL_HAS(GP__MATERN52))
 #define GP__MEMBERS_SOLVE    (((ODVGP_MEMBERS)&ODVGP_MEMBER_SOLVE) != 0)
 #define GP__MEMBERS_INVERSE  (((ODVGP_MEMBERS) & (ODVGP_MEMBER_DECOUPLED | ODVGP_MEMBER_OM)) != 0)
 
@@ -3311,10 +3329,12 @@ GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp
 		return (V)((mask & (gp__u_##S)x) | (~mask & (gp__u_##S)y)); \
 	}
 
-/*	WAYS: a statement for each of four vectors. TOP: p <- number; HORNER: p <- p r + number. */
+/*	WAYS: a statement for each of four vectors, of one where code has to be small. TOP: p <- number;
+	HORNER: p <- p r + number. */
+#define GP__FOUR (GP__DESK ? 4 : 1)
 #define GP__WAYS(statement) \
 	GP__UNROLL \
-	for (int q = 0; q < 4; q++) statement;
+	for (int q = 0; q < GP__FOUR; q++) statement;
 #define GP__K(S, c)           GP__SET1_##S(GP__R(c))
 #define GP__TOP(S, number)    GP__WAYS(p[q] = GP__K(S, number))
 #define GP__HORNER(S, number) GP__WAYS(p[q] = GP__FMA_##S(p[q], r[q], GP__K(S, number)))
@@ -3518,7 +3538,7 @@ GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp
 #define GP__MAPPED(TARGET, S, V, L, name, call) \
 	TARGET static void gp__v##name##_##S(const odvgp_real *x, odvgp_real *y, odvgp_real *dy) \
 	{ \
-		for (int j = 0; j < GP__CHUNK; j += 4 * L) { \
+		for (int j = 0; j < GP__CHUNK; j += GP__FOUR * L) { \
 			V a[4], b[4], d[4]; \
 			GP__WAYS(a[q] = GP__LOAD_##S(x + j + q * L)) \
 			GP__WAYS(d[q] = a[q]) \
@@ -3568,14 +3588,14 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 		for (int j = 0; j < GP__CHUNK; j += 4 * L) { \
 			const odvgp_real *z = zt + j; \
 			V s[4]; \
-			GP__WAYS(s[q] = GP__K(S, 0)) \
+			GP__SUMS(s[q] = GP__K(S, 0)) \
 			for (ptrdiff_t d = 0; d < nd; d++, z += ld) { \
 				const V xd = GP__K(S, x[d]); \
 				V t[4]; \
-				GP__WAYS(t[q] = xd - GP__LOAD_##S(z + q * L)) \
-				GP__WAYS(s[q] = GP__FMA_##S(t[q], t[q], s[q])) \
+				GP__SUMS(t[q] = xd - GP__LOAD_##S(z + q * L)) \
+				GP__SUMS(s[q] = GP__FMA_##S(t[q], t[q], s[q])) \
 			} \
-			GP__WAYS(GP__STORE_##S(r2 + j + q * L, GP__MIN_##S(limit, s[q]))) /* NaN stays NaN */ \
+			GP__SUMS(GP__STORE_##S(r2 + j + q * L, GP__MIN_##S(limit, s[q]))) /* NaN stays NaN */ \
 		} \
 	}
 
@@ -3589,29 +3609,29 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 		static const odvgp_real factors[] = {GP__R(0.5), 1, 3, 5}; /* by type */ \
 		const odvgp_real factor = scale * factors[type]; \
 		const V least = GP__K(S, GP__TINY), zero = GP__K(S, 0), one = GP__K(S, 1); \
-		for (int j = 0; j < GP__CHUNK; j += 4 * L) { \
+		for (int j = 0; j < GP__CHUNK; j += GP__FOUR * L) { \
 			V s[4], e[4], t[4]; \
 			GP__WAYS(s[q] = GP__K(S, factor) * GP__LOAD_##S(d2 + j + q * L)) \
-			if (type != GP__RBF) GP__WAYS(s[q] = GP__SQRT_##S(s[q])) \
+			if (GP__MATERNS && type != GP__RBF) GP__WAYS(s[q] = GP__SQRT_##S(s[q])) \
 			GP__WAYS(s[q] = GP__MIN_##S(GP__K(S, 1000), s[q])) \
 			GP__WAYS(t[q] = zero - s[q]) \
 			gp__decay_##S(t, e); \
 			GP__WAYS(t[q] = e[q] = GP__K(S, v) * e[q]) \
-			if (type == GP__MATERN32) GP__WAYS(t[q] = (one + s[q]) * e[q]) \
-			if (type == GP__MATERN52) \
+			if (type == GP__MATERN32 && GP__KERNEL_HAS(GP__MATERN32)) GP__WAYS(t[q] = (one + s[q]) * e[q]) \
+			if (type == GP__MATERN52 && GP__KERNEL_HAS(GP__MATERN52)) \
 				GP__WAYS(t[q] = GP__FMA_##S(s[q] * s[q], GP__K(S, 1. / 3), one + s[q]) * e[q]) \
 			GP__WAYS(GP__STORE_##S(k + j + q * L, t[q])) \
 			if (!dk) continue; \
 			GP__WAYS(t[q] = GP__K(S, type == GP__MATERN32 ? GP__R(-1.5) : GP__R(-0.5)) * e[q]) \
-			if (type == GP__MATERN12) \
+			if (type == GP__MATERN12 && GP__KERNEL_HAS(GP__MATERN12)) \
 				GP__WAYS(t[q] = gp__less_##S(s[q], least, zero, t[q] / GP__MAX_##S(least, s[q]))) \
-			if (type == GP__MATERN52) GP__WAYS(t[q] = GP__K(S, -5. / 6) * (one + s[q]) * e[q]) \
+			if (type == GP__MATERN52 && GP__KERNEL_HAS(GP__MATERN52)) GP__WAYS(t[q] = GP__K(S, -5. / 6) * (one + s[q]) * e[q]) \
 			GP__WAYS(GP__STORE_##S(dk + j + q * L, t[q])) \
 		} \
 	}
 
 /*	ABREAST_x: rows that dots and spreads take at once; the registers set the limit. ABREAST,
-	VECTORS: a statement for each row, for each vector. */
+	VECTORS, SUMS: a statement for each row, for each vector, for each of four sums. */
 #define GP__ABREAST_c      1
 #define GP__ABREAST_sse2   2
 #define GP__ABREAST_avx2   2
@@ -3627,6 +3647,9 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 #define GP__VECTORS(statement) \
 	GP__UNROLL \
 	for (int q = 0; q < vectors; q++) statement;
+#define GP__SUMS(statement) \
+	GP__UNROLL \
+	for (int q = 0; q < 4; q++) statement;
 
 /*	Transpose v [L, L] in place. A pass interleaves rows r and r + L/2, a perfect shuffle. */
 #define GP__TRANSPOSED(S, V, L, v) \
@@ -3697,9 +3720,9 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 		const odvgp_real *row[GP__ABREAST_##S]; \
 		ptrdiff_t j = 0; \
 		GP__ABREAST(row[w] = y + w * ldy) \
-		GP__ABREAST(GP__WAYS(s[w][q] = GP__K(S, 0))) \
+		GP__ABREAST(GP__SUMS(s[w][q] = GP__K(S, 0))) \
 		for (; j + 4 * L <= n; j += 4 * L) \
-			GP__WAYS({ \
+			GP__SUMS({ \
 				const V v = GP__LOAD_##S(x + j + q * L); \
 				GP__ABREAST(s[w][q] = GP__FMA_##S(v, GP__LOAD_##S(row[w] + j + q * L), s[w][q])) \
 			}) \
@@ -3753,9 +3776,9 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 		const odvgp_real *row[GP__ABREAST_##S]; \
 		GP__ABREAST(row[w] = h + w * ld) \
 		GP__ABREAST(all[w] = GP__K(S, x[w * step])) \
-		GP__ABREAST(GP__WAYS(s[w][q] = GP__K(S, 0))) \
+		GP__ABREAST(GP__SUMS(s[w][q] = GP__K(S, 0))) \
 		for (ptrdiff_t j = 0; j < n; j += 4 * L) \
-			GP__WAYS({ \
+			GP__SUMS({ \
 				const V v = GP__LOAD_##S(z + j + q * L); \
 				GP__ABREAST({ \
 					const V t = all[w] - v; \
@@ -3790,7 +3813,7 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 			gp__update_vectors_##S(ways, 4, k, x + j, ldx, f, fw, fk, y + j, ldy); \
 		for (; j + 2 * L <= n; j += 2 * L) \
 			gp__update_vectors_##S(ways, 2, k, x + j, ldx, f, fw, fk, y + j, ldy); \
-		for (; j + 2 <= n; j += 2) \
+		for (; L > 1 && j + 2 <= n; j += 2) \
 			gp__update_reals_##S(ways, 2, k, x + j, ldx, f, fw, fk, y + j, ldy); \
 		if (j < n) gp__update_reals_##S(ways, 1, k, x + j, ldx, f, fw, fk, y + j, ldy); \
 	} \
@@ -3811,7 +3834,7 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 			ptrdiff_t j = 0; \
 			for (; j + L <= n; j += L) { \
 				V sum = GP__LOAD_##S(out + j); \
-				GP__WAYS({ \
+				GP__SUMS({ \
 					const V v = GP__LOAD_##S(A + q * ld + j); \
 					sum = sum + v * v; \
 				}) \
@@ -3894,6 +3917,22 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 	GP__VMATH(TARGET, S, GP__V_##S, GP__LANES_##S)
 
 GP__EACH_ISA(GP__VMATH_OF)
+
+#ifdef ODVGP_FLOAT_ONLY
+/*	One number's, without libm and its errno. */
+GP__NOINLINE float gp__exp(float x)
+{
+	float y;
+	gp__exp_c(&x, &y);
+	return y;
+}
+GP__NOINLINE float gp__log(float x)
+{
+	float y;
+	gp__log_c(&x, &y);
+	return y;
+}
+#endif
 
 /* --- wide sums --- */
 
@@ -5268,11 +5307,12 @@ typedef struct {
 	int depth, unknown; /* unknown: the error is a kernel's name */
 } gp__parser;
 
-static uint32_t gp__parse_fail(gp__parser *p, const char *error)
+static uint32_t gp__parse_stop(gp__parser *p, const char *error)
 {
 	if (!p->error) p->error = error;
 	return 0;
 }
+#define gp__parse_fail(p, error) gp__parse_stop(p, GP__DESK ? (error) : "")
 
 static void gp__skip_spaces(gp__parser *p)
 {
@@ -5512,7 +5552,7 @@ GP__TRAINING odvgp_status gp__kernel_parse(
 	GP__FOR(i, GP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS) value[i] = 1;
 	gp__parse_operands(&p, GP__NODE_SUM);
 	gp__skip_spaces(&p);
-	if (!p.error && *p.at) p.error = "'+', '*' or the end was expected";
+	if (!p.error && *p.at) gp__parse_fail(&p, "'+', '*' or the end was expected");
 	if (p.error)
 		return gp__fail(info, p.unknown ? ODVGP_E_NAME : ODVGP_E_KERNEL, "kernel", p.at - p.start,
 				(gp__wide)(p.at - p.start), p.error);
@@ -13146,8 +13186,7 @@ static size_t gp__row_init(const gp__compact *p, gp__row *r, int gradients, odvg
 
 /*	Where ARM's FPU loads several reals at once: n / width rounds, which leave n % width; operands
 	are %1, %2, ... */
-#if defined(__GNUC__) && defined(__ARM_FP) && defined(ODVGP_FLOAT) && !defined(__aarch64__)
-#define GP__ROWS_ARM
+#ifdef GP__ARM_FPU
 #define GP__ROWS_BY(width, n, code, ...) \
 	if (n >= width) { \
 		size_t k = n / width; \
@@ -13240,9 +13279,8 @@ GP__INLINE odvgp_real gp__rows_power(odvgp_real x)
 /*	By bits, then Newton's steps. */
 GP__INLINE odvgp_real gp__rows_sqrt(odvgp_real x)
 {
-#ifdef GP__ROWS_ARM
-	odvgp_real y;
-	__asm__("vsqrt.f32 %0, %1" : "=t"(y) : "t"(x));
+#ifdef GP__ARM_FPU
+	odvgp_real y = gp__arm_sqrt(x);
 #else
 	odvgp_real y = gp__real_c((gp__bits_c(x) >> 1) + (gp__bits_c(1) >> 1));
 	for (int k = 0; k < (sizeof y == 4 ? 4 : 5); k++) y = GP__R(0.5) * (y + x / y);
@@ -13550,7 +13588,7 @@ static void gp__row_slopes(const gp__row *r, size_t n, const odvgp_real *z, cons
 			j = n;
 			A = r->A;
 			two = 1;
-#ifdef GP__ROWS_ARM
+#ifdef GP__ARM_FPU
 			if (left > 1) {
 				odvgp_real u0 = product ? 0 : u[0], u1 = product ? 0 : u[1];
 				size_t row = columns * sizeof *z;
@@ -17965,11 +18003,12 @@ static size_t gp__images_scratch(const gp__shapes *s, ptrdiff_t n)
 }
 static size_t gp__kernel_scratch_bytes(const gp__shapes *s)
 {
-	return s->in[3].id ? gp__images_scratch(s, s->in[1].rows) : gp__kernel_node_scratch(s, 1, 0);
+	return GP__DESK && s->in[3].id ? gp__images_scratch(s, s->in[1].rows)
+								   : gp__kernel_node_scratch(s, 1, 0);
 }
 static size_t gp__kernel_diag_scratch_bytes(const gp__shapes *s)
 {
-	return s->in[2].id ? gp__images_scratch(s, 0) : 0;
+	return GP__DESK && s->in[2].id ? gp__images_scratch(s, 0) : 0;
 }
 static size_t gp__kernel_vec_scratch_bytes(const gp__shapes *s)
 {
@@ -18011,22 +18050,29 @@ enum {
 typedef void gp__op_run(gp__node *nd);
 typedef size_t gp__op_aux(const gp__shapes *s, int *kept);
 typedef struct {
+#ifndef ODVGP_FLOAT_ONLY
 	const char *name;
+#endif
 	/* a forward run that fails sets t->failed; NULL: the build has no such nodes */
 	gp__op_run *forward, *reverse;
-	int stores;
+	unsigned char stores;
 	/* a tile node's value survives its reverse run and adds to no sum: valid as long as its
 	   inputs */
-	int lasts;
-	int samples; /* a bit for each variant whose value depends on the sampled columns */
+	unsigned char lasts;
+	unsigned char samples; /* a bit for each variant whose value depends on the sampled columns */
 	/* bytes; NULL: none */
 	gp__op_aux *aux;
 	size_t (*scratch)(const gp__shapes *s);
 } gp__op_row;
 
 /* clang-format off */
+#ifdef ODVGP_FLOAT_ONLY
+#define GP__OP_NAME(name)
+#else
+#define GP__OP_NAME(name) name,
+#endif
 #define GP__OP_OF(name, forward, reverse, stores, lasts, samples, aux, scratch) \
-	{name, forward, reverse, GP__STORES_##stores, lasts, samples, aux, scratch}
+	{GP__OP_NAME(name) forward, reverse, GP__STORES_##stores, lasts, samples, aux, scratch}
 #define GP__OP_AS(name, as, stores, lasts, samples, aux, scratch) \
 	GP__OP_OF(#name, gp__##as##_forward, gp__##as##_reverse, stores, lasts, samples, aux, scratch)
 #define GP__RUN(has, f) ((has) ? f : (gp__op_run *)NULL)
@@ -18301,11 +18347,15 @@ static gp__ref gp__add(gp__unit *u, int segment, gp__op op, int variant, ptrdiff
 static gp__ref gp__head(
 		gp__unit *u, gp__op op, int variant, ptrdiff_t rows, ptrdiff_t cols, gp__ref i0, gp__ref i1)
 {
-	return gp__add(u, GP__HEAD, op, variant, rows, cols, i0, i1, gp__none, gp__none);
+	const gp__ref in[2] = {i0, i1};
+	return gp__node_add(
+			&u->model->tape, u, op, variant, GP__HEAD, rows, cols, in, 2, gp__none);
 }
 static gp__ref gp__tile(gp__unit *u, gp__op op, int variant, ptrdiff_t rows, gp__ref i0, gp__ref i1)
 {
-	return gp__add(u, GP__TILE, op, variant, rows, GP__TILE_SIZE, i0, i1, gp__none, gp__none);
+	const gp__ref in[2] = {i0, i1};
+	return gp__node_add(
+			&u->model->tape, u, op, variant, GP__TILE, rows, GP__TILE_SIZE, in, 2, gp__none);
 }
 
 static gp__ref gp__input(gp__unit *u, ptrdiff_t rows, ptrdiff_t cols)
@@ -18904,18 +18954,25 @@ enum { GP__CLOSED, GP__ABOVE_LEAST, GP__BELOW_MOST };
 
 typedef struct {
 	const char *name;
-	size_t offset, bytes;
-	int type, open;
+	unsigned offset : 16, bytes : 8, type : 4, open : 4;
 	gp__wide least, most;
-	const char *words; /* of a CHOICE, from number 0 on; their count limits it */
+#ifndef ODVGP_FLOAT_ONLY
+	const char *words; /* of a CHOICE, from number 0 to `most` */
+#endif
 } gp__field;
 
 #define GP__LARGEST_SIZE ((gp__wide)((ptrdiff_t)1 << (sizeof(ptrdiff_t) > 4 ? 40 : 28)))
 #define GP__LARGEST_SIDE ((gp__wide)(sizeof(ptrdiff_t) > 4 ? INT_MAX : 1 << 28))
+#ifdef ODVGP_FLOAT_ONLY
+#define GP__FIELD_WORDS(words)
+#else
+#define GP__FIELD_WORDS(words) , words
+#endif
 #define GP__FIELD_AT(name, path, type, open, least, most, words) \
 	{ \
-		name, offsetof(odvgp_config, path), sizeof(((odvgp_config *)NULL)->path), \
-				GP__FIELD_##type, GP__##open, (gp__wide)(least), (gp__wide)(most), words \
+		name, (unsigned short)offsetof(odvgp_config, path), \
+				(unsigned char)sizeof(((odvgp_config *)NULL)->path), GP__FIELD_##type, GP__##open, \
+				(gp__wide)(least), (gp__wide)(most) GP__FIELD_WORDS(words) \
 	}
 #define GP__FIELD(path, type, least, most) \
 	GP__FIELD_AT(#path, path, type, CLOSED, least, most, NULL)
@@ -18923,11 +18980,11 @@ typedef struct {
 #define GP__SIZE(path, least)             GP__FIELD(path, SIZE, least, GP__LARGEST_SIZE)
 #define GP__LAYER_SIZE(path, least) \
 	GP__FIELD_AT(#path, layer[0].path, SIZE, CLOSED, least, GP__LARGEST_SIDE, NULL)
-#define GP__CHOICE(path, words) GP__FIELD_AT(#path, path, CHOICE, CLOSED, 0, 0, words)
-#define GP__LAYER_CHOICE(path, words) \
-	GP__FIELD_AT(#path, layer[0].path, CHOICE, CLOSED, 0, 0, words)
-#define GP__SWITCH(path)       GP__CHOICE(path, "off on")
-#define GP__LAYER_SWITCH(path) GP__LAYER_CHOICE(path, "off on")
+#define GP__CHOICE(path, most, words) GP__FIELD_AT(#path, path, CHOICE, CLOSED, 0, most, words)
+#define GP__LAYER_CHOICE(path, most, words) \
+	GP__FIELD_AT(#path, layer[0].path, CHOICE, CLOSED, 0, most, words)
+#define GP__SWITCH(path)       GP__CHOICE(path, 1, "off on")
+#define GP__LAYER_SWITCH(path) GP__LAYER_CHOICE(path, 1, "off on")
 
 /*	The fields of a model file, in order: all but kernel, threads and isa; offsets of layer[0]. */
 static const gp__field gp__fields[] = {
@@ -18941,18 +18998,18 @@ static const gp__field gp__fields[] = {
 		GP__SIZE(tile, 0),
 		GP__SIZE(optim.gamma_batch, 0),
 		GP__SIZE(kernel_cache_bytes, 0),
-		GP__LAYER_CHOICE(mean_part, "beta orth hybrid free blocks"),
-		GP__LAYER_CHOICE(cov_part, "dense inverse diagonal blocks"),
-		GP__CHOICE(objective, "elbo collapsed partly tight exact"),
-		GP__CHOICE(optim.gamma_step, "adam diagonal exact"),
+		GP__LAYER_CHOICE(mean_part, 4, "beta orth hybrid free blocks"),
+		GP__LAYER_CHOICE(cov_part, 3, "dense inverse diagonal blocks"),
+		GP__CHOICE(objective, 4, "elbo collapsed partly tight exact"),
+		GP__CHOICE(optim.gamma_step, 2, "adam diagonal exact"),
 		GP__REAL(optim.gamma_step_ratio, ABOVE_LEAST, 0, DBL_MAX),
 		GP__REAL(reproduce.gamma_eps, CLOSED, 0, DBL_MAX),
-		GP__CHOICE(reproduce.blocks_step, "together alternate"),
-		GP__CHOICE(reproduce.diag_step, "exact affine projected projected_mu"),
-		GP__CHOICE(reproduce.parametrisation, "whitened primal a_beta"),
-		GP__CHOICE(reproduce.gamma_coords, "plain scaled differentiated"),
-		GP__CHOICE(reproduce.gamma_kl, "residual columns"),
-		GP__CHOICE(lik.kind,
+		GP__CHOICE(reproduce.blocks_step, 1, "together alternate"),
+		GP__CHOICE(reproduce.diag_step, 3, "exact affine projected projected_mu"),
+		GP__CHOICE(reproduce.parametrisation, 2, "whitened primal a_beta"),
+		GP__CHOICE(reproduce.gamma_coords, 2, "plain scaled differentiated"),
+		GP__CHOICE(reproduce.gamma_kl, 1, "residual columns"),
+		GP__CHOICE(lik.kind, 13,
 				"gaussian bernoulli logit studentt laplace poisson exponential negative_binomial "
 				"gamma beta ordinal robustmax softmax heteroscedastic"),
 		GP__FIELD(lik.nodes, COUNT, 0, GP__MOST_NODES),
@@ -18963,14 +19020,14 @@ static const gp__field gp__fields[] = {
 		GP__SWITCH(lik.exposure),
 		GP__SWITCH(lik.known_noise),
 		GP__SWITCH(lik.noise_per_output),
-		GP__LAYER_CHOICE(mean_function, "zero constant linear identity projection"),
-		GP__LAYER_CHOICE(parametrisation, "whitened primal a_beta"),
+		GP__LAYER_CHOICE(mean_function, 4, "zero constant linear identity projection"),
+		GP__LAYER_CHOICE(parametrisation, 2, "whitened primal a_beta"),
 		GP__FIELD(functions, SIZE, 0, GP__LARGEST_SIDE),
 		GP__SWITCH(independent),
 		GP__FIELD(deep.samples, COUNT, 0, 10000),
 		GP__FIELD(deep.predict_samples, COUNT, 0, 10000),
 		GP__SWITCH(deep.fixed_samples),
-		GP__CHOICE(deep.q_init, "narrow prior"),
+		GP__CHOICE(deep.q_init, 1, "narrow prior"),
 		GP__LAYER_SIZE(patches.image_height, 0),
 		GP__LAYER_SIZE(patches.image_width, 0),
 		GP__LAYER_SIZE(patches.channels, 0),
@@ -18979,13 +19036,13 @@ static const gp__field gp__fields[] = {
 		GP__LAYER_SIZE(patches.stride, 0),
 		GP__LAYER_SWITCH(patches.locations),
 		GP__LAYER_SWITCH(patches.image_output),
-		GP__CHOICE(positive_transform, "softplus exp"),
-		GP__CHOICE(reproduce.q_init, "prior identity"),
-		GP__CHOICE(init.beta, "kmeans random greedy farthest"),
-		GP__CHOICE(init.gamma, "random residual"),
-		GP__CHOICE(init.hyperparams, "median ulapane"),
-		GP__CHOICE(reproduce.update, "joint natgrad_first adam_first"),
-		GP__CHOICE(optim.kind, "adam lbfgs"),
+		GP__CHOICE(positive_transform, 1, "softplus exp"),
+		GP__CHOICE(reproduce.q_init, 1, "prior identity"),
+		GP__CHOICE(init.beta, 3, "kmeans random greedy farthest"),
+		GP__CHOICE(init.gamma, 1, "random residual"),
+		GP__CHOICE(init.hyperparams, 1, "median ulapane"),
+		GP__CHOICE(reproduce.update, 2, "joint natgrad_first adam_first"),
+		GP__CHOICE(optim.kind, 1, "adam lbfgs"),
 		GP__FIELD(optim.lbfgs_memory, COUNT, 1, 1000),
 		GP__FIELD(shards, POWER, 1, 65536),
 		GP__SWITCH(optim.natgrad),
@@ -19003,12 +19060,14 @@ static const gp__field gp__fields[] = {
 		GP__FIELD(seed, BITS, 0, 0),
 };
 
+#ifndef ODVGP_FLOAT_ONLY
 /*	Fields of odvgp_config_set that no file holds. */
 static const gp__field gp__unsaved_fields[] = {
 		GP__FIELD_AT("kernel", layer[0].kernel, TEXT, CLOSED, 0, 0, NULL),
 		GP__SWITCH(init.warm),
-		GP__CHOICE(isa, "auto c avx2 avx512 sse2 neon"),
+		GP__CHOICE(isa, 5, "auto c avx2 avx512 sse2 neon"),
 };
+#endif
 
 /*	Enumerations may be stored in one or two bytes. */
 static int gp__choice_get(const void *at, size_t bytes)
@@ -19063,7 +19122,8 @@ static gp__field gp__field_of_layer(const gp__field *field, int layer)
 {
 	gp__field moved = *field;
 	if (gp__field_in_layer(field))
-		moved.offset += (size_t)layer * sizeof((odvgp_config *)NULL)->layer[0];
+		moved.offset = (unsigned short)(moved.offset +
+										(size_t)layer * sizeof((odvgp_config *)NULL)->layer[0]);
 	return moved;
 }
 
@@ -19073,10 +19133,9 @@ static int gp__field_ok(const gp__field *field, const odvgp_config *c)
 	if (field->type == GP__FIELD_BITS || field->type == GP__FIELD_TEXT) return 1;
 	if (field->type == GP__FIELD_SCHEDULE)
 		return gp__schedule_ok((const odvgp_schedule *)at, (odvgp_real)field->most);
-	gp__wide v = gp__field_value(field, c), most = field->most;
-	for (const char *s = field->words; s && *s; s++) most += *s == ' ';
+	gp__wide v = gp__field_value(field, c);
 	if (!(field->open == GP__ABOVE_LEAST ? v > field->least : v >= field->least)) return 0;
-	if (!(field->open == GP__BELOW_MOST ? v < most : v <= most)) return 0;
+	if (!(field->open == GP__BELOW_MOST ? v < field->most : v <= field->most)) return 0;
 	return field->type != GP__FIELD_POWER || ((ptrdiff_t)v & ((ptrdiff_t)v - 1)) == 0;
 }
 
@@ -19106,6 +19165,7 @@ static odvgp_status gp__check_fields(const odvgp_config *c, odvgp_info *info)
 	return s;
 }
 
+#ifndef ODVGP_FLOAT_ONLY
 /* --- a field by its name --- */
 
 static const gp__field *gp__field_at(ptrdiff_t i)
@@ -19316,6 +19376,8 @@ ODVGP_API const char *odvgp_config_words(const char *name)
 	const gp__field *field = gp__field_find(name, strlen(name), &one, &layer);
 	return field ? field->words : NULL;
 }
+
+#endif /* ODVGP_FLOAT_ONLY */
 
 static odvgp_target gp__target_of(const gp__likelihood *lik)
 {
@@ -24776,6 +24838,14 @@ static void gp__build_stats(gp__unit *u, gp__block *b, gp__ref A)
 	gp__asked_for(u, b->stats, GP__GIVES_STATS);
 }
 
+GP__NOINLINE void gp__ask_for_predictor(gp__unit *u)
+{
+	gp__ref predictor[GP__PREDICTOR_NODES];
+	gp__predictor_nodes(u, predictor);
+	GP__FOR(i, GP__PREDICTOR_NODES)
+		if (predictor[i].id) gp__asked_for(u, predictor[i], GP__GIVES_PREDICTOR);
+}
+
 GP__NOINLINE void gp__build_head(gp__unit *u)
 {
 	gp__build_beta(u);
@@ -24789,10 +24859,7 @@ GP__NOINLINE void gp__build_head(gp__unit *u)
 	}
 	u->mean_part->head(u);
 	u->cov_part->head(u);
-	gp__ref predictor[GP__PREDICTOR_NODES];
-	gp__predictor_nodes(u, predictor);
-	GP__FOR(i, GP__PREDICTOR_NODES)
-		if (predictor[i].id) gp__asked_for(u, predictor[i], GP__GIVES_PREDICTOR);
+	gp__ask_for_predictor(u);
 }
 
 /*	Mean and variance at the tile's rows; statistics for natural steps. */

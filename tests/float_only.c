@@ -41,12 +41,18 @@ int small_train(const float *X, const float *y, float *mean, float *var, void *f
 	return (int)s;
 }
 
-size_t small_asks(const char *assignment, const char **what)
+size_t small_asks(int i, const char **what)
 {
 	odvgp_config cfg = small_config();
 	odvgp_info info;
+	switch (i) {
+	case SMALL_AS_IT_IS: break;
+#define ODVGP__X(name, culprit, field, value) \
+	case SMALL_##name: cfg.field = value; break;
+		SMALL_REFUSED(ODVGP__X)
+#undef ODVGP__X
+	}
 	*what = "";
-	if (assignment && odvgp_config_set(&cfg, assignment, &info)) return 0;
 	size_t bytes = odvgp_model_size(&cfg, &info);
 	if (!bytes) *what = info.what;
 	return bytes;

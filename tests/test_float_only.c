@@ -111,20 +111,16 @@ TEST(memory)
 
 TEST(what_is_left_out_is_refused)
 {
-	static const char *const refused[][2] = {{"optim.kind=lbfgs", "optim.kind"},
-			{"objective=collapsed", "objective"}, {"optim.gamma_step=exact", "optim.gamma_step"},
-			{"functions=2", "functions"}, {"lik.kind=poisson", "lik.kind"},
-			{"positive_transform=softplus", "positive_transform"},
-			{"init.beta=greedy", "init.beta"}, {"init.gamma=residual", "init.gamma"},
-			{"init.hyperparams=ulapane", "init.hyperparams"},
-			{"reproduce.update=adam_first", "reproduce"},
-			{"reproduce.gamma_coords=differentiated", "reproduce"}};
+	static const char *const culprit[] = {
+#define ODVGP__X(name, culprit, field, value) culprit,
+			SMALL_REFUSED(ODVGP__X)
+#undef ODVGP__X
+	};
 	const char *what;
-	CHECK(small_asks(NULL, &what) == small_bytes);
-	for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
-		CHECK(small_asks(refused[i][0], &what) == 0);
-		CHECK(!strcmp(what, refused[i][1]));
-		if (strcmp(what, refused[i][1])) printf("%s: %s\n", refused[i][0], what);
+	CHECK(small_asks(SMALL_AS_IT_IS, &what) == small_bytes);
+	for (int i = 0; i < SMALL_COUNT; i++) {
+		CHECK(small_asks(i, &what) == 0);
+		CHECK_SAY(!strcmp(what, culprit[i]), "%s is refused, not %s", what, culprit[i]);
 	}
 }
 
