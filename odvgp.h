@@ -932,6 +932,7 @@ typedef struct odvgp_allocator {
 #define odvgp_set_trainable odvgpf_set_trainable
 #define odvgp_set_bounds odvgpf_set_bounds
 #define odvgp_set_prior odvgpf_set_prior
+#define odvgp_scale_f odvgpf_scale_f
 #define odvgp_set_step_sizes odvgpf_set_step_sizes
 #define odvgp_steps_done odvgpf_steps_done
 #define odvgp_model_events odvgpf_model_events
@@ -1662,6 +1663,14 @@ ODVGP_API odvgp_status odvgp_set_bounds(
 	Returns	E_ARG (also: a slot that cannot have a prior) | E_NAME */
 ODVGP_API odvgp_status odvgp_set_prior(odvgp_model *model, const char *name, odvgp_prior kind,
 		odvgp_real a, odvgp_real b, odvgp_info *info);
+
+/*	Multiply the last layer's functions by `scale` > 0: afterwards they have scale times the means,
+	and scale^2 times the variances, to rounding; kernel variances and what else has f's units
+	change (lik's parameters stay; of mixed functions "mixing"). For classes 1 / scale is a
+	temperature. The model is no longer at the optimum of its bound. On an error nothing changes.
+	Returns	E_ARG (scale; a value that would leave its bounds) | E_UNSUPPORTED (a mean function
+			IDENTITY of the last layer) */
+ODVGP_API odvgp_status odvgp_scale_f(odvgp_model *model, odvgp_real scale, odvgp_info *info);
 
 /*	Replace config.optim.lr and .natgrad_step, for example to fall over the steps for which there is
 	time. Steps count from the model's first; NULL keeps a schedule. */
@@ -22116,6 +22125,94 @@ ODVGP_API odvgp_status odvgp_set_step_sizes(odvgp_model *m, const odvgp_schedule
 	return ODVGP_OK;
 }
 
+/* --- the scale of f --- */
+
+/*	Multiply values `at` to at + n of theta; `write` 0: only check that this can be done. */
+static odvgp_status gp__values_scale(
+		odvgp_model *m, ptrdiff_t at, ptrdiff_t n, gp__wide times, int write, odvgp_info *info)
+{
+	GP__FROM(i, at, at + n) {
+		int s = gp__slot_of(&m->par, i);
+		const odvgp_slot *slot = &m->par.slot[s];
+		const gp__slot_state *state = &m->par.state[s];
+		odvgp_real *to = (slot->positive ? m->par.value : m->par.theta) + i;
+		odvgp_real v = (odvgp_real)(times * (gp__wide)*to);
+		int in = v - v == 0 && (!slot->positive || (v > 0 && v >= state->low && v <= state->high));
+		if (!in)
+			return gp__fail(info, ODVGP_E_ARG, slot->name, i - slot->offset, (gp__wide)v,
+					"would leave its bounds");
+		if (!write) continue;
+		*to = v;
+		if (slot->positive) m->par.theta[i] = gp__from_positive(&m->par, s, v);
+	}
+	return ODVGP_OK;
+}
+
+/*	The kernel's values that multiply it: of a sum each term's, of a product the first factor's. */
+static odvgp_status gp__kernel_scale(
+		gp__unit *u, gp__wide square, int write, odvgp_info *info)
+{
+	const gp__kernel *k = &u->kernel;
+	ptrdiff_t hyp = u->model->par.slot[u->slot_kernel].offset;
+	unsigned char on[GP__MAX_NODES] = {0};
+	odvgp_status s = ODVGP_OK;
+	on[k->nnode - 1] = 1;
+	for (uint32_t n = k->nnode; n-- > 0 && !s;) {
+		const uint32_t *node = k->node[n];
+		if (!on[n]) continue;
+		if (node[0] != GP__NODE_BASE_KERNEL) {
+			on[node[1]] = 1;
+			on[node[2]] |= node[0] == GP__NODE_SUM;
+			continue;
+		}
+		const gp__base_kernel *base = &k->base[node[1]];
+		int power = base->type == GP__POLYNOMIAL;
+		gp__wide times = power ? gp__pow(square, 1 / (gp__wide)base->degree) : square;
+		s = gp__values_scale(u->model, hyp + base->var, base->nvar, times, write, info);
+		if (!s && power)
+			s = gp__values_scale(u->model, hyp + base->shape_param, 1, times, write, info);
+	}
+	return s;
+}
+
+static odvgp_status gp__unit_scale_f(gp__unit *u, gp__wide scale, int write, odvgp_info *info)
+{
+	odvgp_model *m = u->model;
+	int mixed = gp__is_mixed(u);
+	odvgp_status s = ODVGP_OK;
+	if (!mixed && u->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY)
+		return gp__unsupported(info, "mean_function", "IDENTITY has no scale");
+	if (!mixed) s = gp__kernel_scale(u, scale * scale, write, info);
+	for (int i = 1; i <= m->par.slots && !s; i++) {
+		const gp__slot_state *state = &m->par.state[i];
+		int power = i == u->slot_q_diag ? -2 : state->power;
+		if (mixed ? i != m->slot_mixing : !power || state->unit != u->number) continue;
+		gp__wide times = power > 0 ? scale : power < -1 ? 1 / (scale * scale) : 1 / scale;
+		s = gp__values_scale(m, m->par.slot[i].offset, m->par.slot[i].count, times, write, info);
+	}
+	for (int k = 0; k < GP__JITTERS && write && !mixed; k++)
+		u->jitter[k].raised *= (odvgp_real)(scale * scale);
+	return s;
+}
+
+ODVGP_API odvgp_status odvgp_scale_f(odvgp_model *m, odvgp_real scale, odvgp_info *info)
+{
+	if (!gp__model_ok(m)) return gp__is_null(info, "model");
+	if (!(scale > 0 && scale < GP__W(HUGE_VAL)))
+		return gp__refuse(info, ODVGP_E_ARG, "scale", "must be finite and above 0");
+	for (int write = 0; write < 2; write++)
+		GP__EACH_UNIT(u, m) {
+			odvgp_status s = gp__is_last(u) ? gp__unit_scale_f(u, scale, write, info) : ODVGP_OK;
+			if (s) return s;
+		}
+	uint64_t fitted = m->state.fitted;
+	m->warm_due = 0;
+	gp__touch_all(m);
+	m->state.good_valid = 0;
+	m->state.fitted = fitted; /* q is still the scaled functions' */
+	return ODVGP_OK;
+}
+
 /*	Gamma's scales D / sqrt(k) (odvgp_gamma_coords), a tile of columns at a time, in A's memory. */
 static void gp__renew_scales(gp__unit *u)
 {
@@ -26750,6 +26847,7 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 #undef odvgp_set_trainable
 #undef odvgp_set_bounds
 #undef odvgp_set_prior
+#undef odvgp_scale_f
 #undef odvgp_set_step_sizes
 #undef odvgp_steps_done
 #undef odvgp_model_events
