@@ -204,6 +204,8 @@ CONTENTS   (search for a tag with its arrows)
 	ODVGP_USE_PTHREADS		-		compile the POSIX thread pool (link with -pthread)
 	ODVGP_USE_CBLAS			-		send large products to a CBLAS (<cblas.h>); bits may then depend
 									on threads
+	ODVGP_NO_TRANSFORMS		-		leave out transformed columns: blocks and files that have them
+									return E_UNSUPPORTED
 	ODVGP_MAX_BASE_KERNELS	8		most base kernels in an expression, 1..32
 	ODVGP_MAX_LAYERS		3		most layers, 1..8
 	ODVGP_LIKELIHOODS, _KERNELS, _MEMBERS
@@ -265,7 +267,8 @@ CONTENTS   (search for a tag with its arrows)
 	runs. Pixels of that image are sampled independently, except by odvgp_sample, which samples them
 	jointly.
   Units. Standardise X and Y (odvgp_column_scales, odvgp_standardise) and pass the scales to
-	odvgp_freeze: predictions are then in original units.
+	odvgp_freeze: predictions are then in original units. Skewed columns, and those with far values,
+	may do better on another scale, or worse: odvgp_transform.
   Memory. Training memory (odvgp_model_size) stops growing with N at the number of rows that
 	initialisation samples, max(50 M, 4 M_gamma, 4096), except with the objectives TIGHT and EXACT
 	(O(N^2)). Stack, by gcc or clang with -O2, for M up to 512 (each doubling adds up to 1 KiB) and
@@ -812,6 +815,16 @@ typedef enum odvgp_prior {
 	ODVGP_PRIOR_GAMMA,
 	ODVGP_PRIOR_COUNT
 } odvgp_prior;
+/*	What becomes of a column (odvgp_transform). */
+typedef enum odvgp_transform_kind {
+	ODVGP_TRANSFORM_NONE,
+	ODVGP_TRANSFORM_LOG,
+	ODVGP_TRANSFORM_ASINH,
+	ODVGP_TRANSFORM_LINEAR,
+	ODVGP_TRANSFORM_COUNT
+} odvgp_transform_kind;
+#define ODVGP_MOST_KNOTS 32
+
 typedef enum odvgp_schedule_kind {
 	ODVGP_SCHEDULE_CONSTANT,
 	ODVGP_SCHEDULE_LINEAR,
@@ -873,6 +886,7 @@ typedef struct odvgp_allocator {
 #define odvgp_watch odvgpf_watch
 #define odvgp_slot odvgpf_slot
 #define odvgp_scales odvgpf_scales
+#define odvgp_transform odvgpf_transform
 #define odvgp_columns odvgpf_columns
 #define odvgp_draws odvgpf_draws
 #define odvgp_gradient odvgpf_gradient
@@ -911,6 +925,8 @@ typedef struct odvgp_allocator {
 #define odvgp_warm_start odvgpf_warm_start
 #define odvgp_column_scales odvgpf_column_scales
 #define odvgp_standardise odvgpf_standardise
+#define odvgp_transform_columns odvgpf_transform_columns
+#define odvgp_set_transforms odvgpf_set_transforms
 #define odvgp_step odvgpf_step
 #define odvgp_step_batch odvgpf_step_batch
 #define odvgp_reader odvgpf_reader
@@ -1319,6 +1335,19 @@ typedef struct odvgp_scales {
 	const odvgp_real *y_mean, *y_scale; /* [T] */
 } odvgp_scales;
 
+/*	T of a column x, before it is standardised. Numbers are below 1e30; T rises, also in float, and
+	goes on in a straight line beyond the training rows.
+		LOG		log(x + c), low + c > 0
+		ASINH	asinh((x - c) / s), s > 0
+		LINEAR	straight lines between `knots` points, 2 to ODVGP_MOST_KNOTS, that rise in both
+				coordinates; if each is a mean of several rows, a file holds no row */
+typedef struct odvgp_transform {
+	odvgp_transform_kind kind;
+	odvgp_real c, s, low, high; /* low, high: of the training rows; not of LINEAR */
+	ptrdiff_t knots;
+	const odvgp_real *from, *to; /* [knots] x and T(x) */
+} odvgp_transform;
+
 /* ---- >>api_easy   create, fit, predict, free; memory from malloc */
 
 /*	The sentence that describes a status, never NULL. */
@@ -1529,6 +1558,20 @@ ODVGP_API odvgp_status odvgp_reader_scales(
 	infinity in X propagate, and differences too large for the type become infinite. Cost O(n D). */
 ODVGP_API odvgp_status odvgp_standardise(const odvgp_real *X, ptrdiff_t n, ptrdiff_t D,
 		const odvgp_real *mean, const odvgp_real *scale, odvgp_real *out, odvgp_info *info);
+#ifndef ODVGP_NO_TRANSFORMS
+/*	transforms [D], one for each column: out = T(X) by columns, for training; then scales are those
+	of out. X, out [n,D]; out may be X; NaN propagates. odvgp_set_transforms makes odvgp_freeze and
+	the calls that save add them to the scales: predictions, their derivatives (of a LINEAR one its
+	segment's), draws, paths, online learning and exports then take X as it was before them. The
+	array and its knots must stay as long as the model or a copy is frozen or saved; a loaded model
+	has none; NULL: none.
+	Returns	E_ARG (a transform is not one, info.row is its column) | E_SIZE (more than 65535 numbers
+			together) */
+ODVGP_API odvgp_status odvgp_transform_columns(const odvgp_real *X, ptrdiff_t n, ptrdiff_t D,
+		const odvgp_transform *transforms, odvgp_real *out, odvgp_info *info);
+ODVGP_API odvgp_status odvgp_set_transforms(
+		odvgp_model *model, const odvgp_transform *transforms, odvgp_info *info);
+#endif
 
 /* --- training --- */
 
@@ -8300,7 +8343,7 @@ static const struct {
 	bytes, then the reals. SOLVE-GP's two blocks are one set of |beta| + |gamma| = M points with the
 	factor [L 0; W^T L_v] and a covariance factor of two blocks. */
 typedef struct {
-	uint32_t magic, version, real_size;
+	uint32_t magic, version, real_size; /* version: above bit 16 GP__TRANSFORMS */
 	uint32_t base_kernels;
 	uint32_t checksum[2]; /* of all that follows; 0 in a file */
 	uint32_t reals[2];    /* their number: low word, high word */
@@ -8415,7 +8458,7 @@ typedef struct {
 	odvgp_real *weights;  /* of patches */
 	odvgp_real *mixing;   /* [F,P] */
 	odvgp_real *hyp, *lik_params, *rule, *A, *b, *beta_centre, *gamma_centre, *x_mean, *x_scale,
-			*y_mean, *y_scale;
+			*y_mean, *y_scale, *transforms;
 } gp__view;
 /*	Set v's pointers for one unit; base NULL only measures. Needs M_factor <= M. Returns the number
 	of reals, -1 on overflow. */
@@ -8456,6 +8499,7 @@ static ptrdiff_t gp__view_layout(
 	GP__PIECE(x_scale, 1, p->D)
 	GP__PIECE(y_mean, 1, p->T)
 	GP__PIECE(y_scale, 1, p->T)
+	GP__PIECE(transforms, 1, (ptrdiff_t)(p->version >> 16))
 #undef GP__PIECE
 	if (p->no_alpha) v->alpha = NULL;
 	return used;
@@ -8482,7 +8526,9 @@ static const gp__predictor *gp__layer_of(const odvgp_server *s)
 static const gp__predictor *gp__served(const odvgp_server *s)
 {
 	const gp__predictor *p = s && s->isa ? gp__layer_of(s) : NULL;
-	return p && p->magic == GP__PREDICTOR_MAGIC && p->version == GP__PREDICTOR_VERSION ? p : NULL;
+	return p && p->magic == GP__PREDICTOR_MAGIC && (p->version & 0xffff) == GP__PREDICTOR_VERSION
+				   ? p
+				   : NULL;
 }
 
 /*	A server of one layer of a checked block. */
@@ -8709,6 +8755,91 @@ static gp__prediction *gp__predict_begin(
 	return t;
 }
 
+/* --- transformed columns ---
+
+	Records of reals: column, kind, how many numbers follow, and these: c, s, low, high, or all
+	`from`, then all `to`. Releases that do not know them refuse the version. */
+
+/*	Their reals. */
+#ifdef ODVGP_NO_TRANSFORMS
+#define GP__TRANSFORMS(p) ((void)(p), (ptrdiff_t)0)
+#else
+#define GP__TRANSFORMS(p) ((ptrdiff_t)((p)->version >> 16))
+#endif
+#define GP__TRANSFORM_MOST (3 + 2 * ODVGP_MOST_KNOTS) /* of a record */
+#define GP__EACH_TRANSFORM(r, p, v) \
+	for (const odvgp_real *r = (v).transforms, *gp__end = r + GP__TRANSFORMS(p); r < gp__end; \
+			r += 3 + (ptrdiff_t)r[2])
+
+/*	T(x) of a record, and its derivatives. */
+GP__NOINLINE odvgp_real gp__transform(
+		const odvgp_real *r, odvgp_real x, odvgp_real *slope, odvgp_real *bend)
+{
+	const odvgp_real *a = r + 3;
+	const ptrdiff_t n = (ptrdiff_t)r[2] / 2;
+	*bend = 0;
+	if (r[1] == ODVGP_TRANSFORM_LINEAR) {
+		ptrdiff_t k = 1;
+		while (k < n - 1 && x > a[k]) k++;
+		*slope = (a[n + k] - a[n + k - 1]) / (a[k] - a[k - 1]);
+		return a[n + k - 1] + *slope * (x - a[k - 1]);
+	}
+	const odvgp_real u = x < a[2] ? a[2] : x > a[3] ? a[3] : x;
+	odvgp_real z, y, w = 1;
+	if (r[1] == ODVGP_TRANSFORM_LOG) {
+		z = u + a[0];
+		y = (odvgp_real)gp__log((gp__wide)z);
+		*slope = 1 / z;
+		z = 1;
+	} else {
+		z = (u - a[0]) / a[1];
+		w = GP__SQRT(1 + z * z);
+		y = (odvgp_real)gp__log1p((gp__wide)(GP__MAX(z, -z) + z * z / (1 + w)));
+		y = z < 0 ? -y : y;
+		*slope = 1 / (a[1] * w);
+	}
+	if (u == x) *bend = -z * *slope * *slope / w;
+	return y + *slope * (x - u);
+}
+
+/*	Whether r, of `left` reals, is a record of a column above `above` and below D. Its numbers are
+	also tried as floats, which files may make of them. */
+static int gp__transform_ok(const odvgp_real *r, ptrdiff_t left, ptrdiff_t above, ptrdiff_t D)
+{
+	odvgp_real f[GP__TRANSFORM_MOST], slope, bend;
+	if (left < 7 || !(r[0] > (odvgp_real)above && r[0] < (odvgp_real)D) ||
+			!(r[2] >= 4 && r[2] <= 2 * ODVGP_MOST_KNOTS))
+		return 0;
+	const int linear = r[1] == ODVGP_TRANSFORM_LINEAR;
+	const ptrdiff_t n = (ptrdiff_t)r[2], h = n / 2;
+	if (left < 3 + n || r[0] != (odvgp_real)(float)(ptrdiff_t)r[0] || r[2] != (odvgp_real)(2 * h) ||
+			(!linear && (n != 4 || !(r[1] == ODVGP_TRANSFORM_LOG || r[1] == ODVGP_TRANSFORM_ASINH))))
+		return 0;
+	GP__FOR(i, 3 + n) {
+		if (!(r[i] > GP__R(-1e30) && r[i] < GP__R(1e30))) return 0;
+		f[i] = (odvgp_real)(float)r[i];
+	}
+	GP__FOR(k, linear ? h : 2) {
+		const odvgp_real *x = f + 3 + (linear ? k : 2 + k), y = x[linear ? h : 0];
+		if (k && (linear ? !(x[0] > x[-1] && y > x[h - 1]) : !(x[0] >= x[-1]))) return 0;
+		gp__transform(f, x[0], &slope, &bend);
+		if (!(slope > GP__R(1e-30) && slope < GP__R(1e30)) || (!linear && !(f[4] > 0))) return 0;
+	}
+	return 1;
+}
+
+/*	Multiplies gradients [n,D] in what the columns of X [n,D] became: in X. */
+static void gp__transform_slopes(
+		const gp__prediction *t, const odvgp_real *X, ptrdiff_t n, odvgp_real *gradient)
+{
+	odvgp_real slope, bend;
+	GP__EACH_TRANSFORM(r, t->p, t->v)
+		for (ptrdiff_t at = (ptrdiff_t)*r; at < n * t->p->D; at += t->p->D) {
+			gp__transform(r, X[at], &slope, &bend);
+			gradient[at] *= slope;
+		}
+}
+
 static void gp__predict_unit(gp__prediction *t, ptrdiff_t k)
 {
 	t->first = k * t->P;
@@ -8725,7 +8856,12 @@ static ptrdiff_t gp__predict_inputs(gp__prediction *t, const odvgp_real *X, ptrd
 	ptrdiff_t D = t->p->D, rows = gp__rows_of_input(p);
 	GP__FOR(i, n) {
 		odvgp_real *x = GP__DESK && p->image_output ? t->patches : t->X + i * D;
-		GP__FOR(d, D) x[d] = (X[i * D + d] - t->v.x_mean[d]) / t->v.x_scale[d];
+		gp__copy(x, X + i * D, D);
+		GP__EACH_TRANSFORM(r, t->p, t->v) {
+			odvgp_real slope, bend, *at = x + (ptrdiff_t)*r;
+			*at = gp__transform(r, *at, &slope, &bend);
+		}
+		GP__FOR(d, D) x[d] = (x[d] - t->v.x_mean[d]) / t->v.x_scale[d];
 		if (GP__DESK && p->image_output) gp__patches_move(p, x, NULL, t->X + i * rows * t->D);
 	}
 	return n * rows;
@@ -9809,6 +9945,12 @@ static void gp__hessian_chunk(gp__gradient *g, const gp__kchunk *c, ptrdiff_t i,
 	}
 }
 
+/*	Whether means' gradients are computed: the Hessian needs them where columns bend. */
+static int gp__gradient_of_mean(const gp__gradient *g)
+{
+	return g->to->dmean || (g->to->hessian && GP__TRANSFORMS(g->t->p));
+}
+
 /*	Row i of k(x,Z) to `to` [m], unless NULL, and of H; its products with the weights to the mean. */
 static void gp__gradient_values(
 		gp__gradient *g, ptrdiff_t i, const gp__gradient_points *z, odvgp_real *to, odvgp_real *H)
@@ -9819,7 +9961,7 @@ static void gp__gradient_values(
 	for (ptrdiff_t j = 0; j < z->m; j += GP__CHUNK) {
 		ptrdiff_t cols = GP__MIN(z->m - j, GP__CHUNK);
 		gp__chunk_forward(t->job, &c, 0, j, g->value);
-		if (g->to->dmean || g->to->dvar) gp__chunk_derivatives(t->job, &c, j);
+		if (gp__gradient_of_mean(g) || g->to->dvar) gp__chunk_derivatives(t->job, &c, j);
 		if (to) gp__copy(to + j, g->value, cols);
 		if (g->to->hessian && z->weights) gp__hessian_chunk(g, &c, i, j, z);
 		for (ptrdiff_t q = 0; z->weights && q < t->P; q++)
@@ -9944,7 +10086,7 @@ static void gp__gradient_mean(gp__gradient *g, ptrdiff_t n)
 			odvgp_real *H = k ? g->H_gamma : g->H + i * groups * gp__padded(p->M);
 			if (!z->m) continue;
 			gp__gradient_values(g, i, z, k ? NULL : t->A + i * p->M, H);
-			for (ptrdiff_t q = 0; z->weights && g->to->dmean && q < P; q++)
+			for (ptrdiff_t q = 0; z->weights && gp__gradient_of_mean(g) && q < P; q++)
 				gp__gradient_sum(g, i, z, z->weights + q * z->m,
 						g->dmean + ((t->first + q) * t->ld + i) * D);
 		}
@@ -9992,6 +10134,7 @@ static void gp__gradient_out(gp__gradient *g, int power, ptrdiff_t first, ptrdif
 		if (power == 2) scale *= scale;
 		GP__FOR(i, count)
 			GP__FOR(d, D) out[i * D + d] = x[f * size + i * D + d] * scale / t->v.x_scale[d];
+		gp__transform_slopes(t, c->X + first * D, count, out);
 		gp__predict_note(c, out, first, count, D);
 	}
 }
@@ -10004,6 +10147,20 @@ static void gp__hessian_out(gp__gradient *g, ptrdiff_t count, gp__prediction_cal
 	GP__FOR(f, t->p->F) {
 		odvgp_real *H = gp__hessian_at(g, f, 0), scale = gp__predict_scale(t, f);
 		GP__FOR(d, count * D * D) H[d] *= scale / t->v.x_scale[d / D % D] / t->v.x_scale[d % D];
+		GP__EACH_TRANSFORM(r, t->p, t->v)
+			GP__FOR(i, count) {
+				ptrdiff_t d = (ptrdiff_t)*r, at = i * D + d, size = t->ld * D;
+				odvgp_real slope, bend, *own = H + i * D * D, sum = 0;
+				gp__transform(r, c->X[g->first * D + at], &slope, &bend);
+				GP__FOR(e, D) {
+					own[d * D + e] *= slope;
+					own[e * D + d] *= slope;
+				}
+				GP__FOR(p, t->p->P)
+					sum += g->dmean[p * size + at] *
+						   (t->p->mixed ? t->v.mixing[f * t->p->P + p] : (odvgp_real)(p == f));
+				own[d * D + d] += sum * bend * scale / t->v.x_scale[d];
+			}
 		gp__predict_note(c, H, g->first, count, D * D);
 	}
 }
@@ -10379,6 +10536,9 @@ static odvgp_status gp__uncertain_layout(gp__arena *a, const odvgp_server *s, in
 	if (exact) return gp__unsupported(info, "float", "has too few digits for exact moments");
 #endif
 	const gp__predictor *p = gp__layer_of(s);
+	if (exact && GP__TRANSFORMS(p))
+		return gp__unsupported(info, "server",
+				"has transformed columns and no exact moments: see odvgp_predict_sigma_points");
 	ptrdiff_t D = p->D, F = p->F, U = exact ? p->units : 0, P = exact ? p->P : 0,
 			  M = exact ? p->M : 0, n = exact ? M + p->M_gamma : 0,
 			  terms = exact ? gp__kernel_term(&k, 0, &term) : 0, more = exact > 1;
@@ -11462,7 +11622,8 @@ static void gp__predictor_sum(const gp__predictor *p, uint32_t *sum)
 }
 
 static const char gp__left_out[] =
-		"needs what this build leaves out (ODVGP_LIKELIHOODS, ODVGP_KERNELS, ODVGP_MEMBERS)";
+		"needs what this build leaves out (ODVGP_LIKELIHOODS, ODVGP_KERNELS, ODVGP_MEMBERS, "
+		"ODVGP_NO_TRANSFORMS)";
 static const char gp__too_many_base_kernels[] =
 		"its kernel has more terms than this build allows: compile with a larger "
 		"ODVGP_MAX_BASE_KERNELS";
@@ -11477,7 +11638,7 @@ static odvgp_status gp__predictor_start_check(
 	if (p->magic != GP__PREDICTOR_MAGIC)
 		return gp__refuse(
 				info, ODVGP_E_FORMAT, what, "holds no predictor of a machine like this one");
-	if (p->version != GP__PREDICTOR_VERSION)
+	if ((p->version & 0xffff) != GP__PREDICTOR_VERSION)
 		return gp__fail(info, ODVGP_E_UNSUPPORTED, what, -1, (gp__wide)p->version,
 				"holds a predictor of another version: freeze the model again with this one");
 	if (p->base_kernels > ODVGP_MAX_BASE_KERNELS)
@@ -11544,7 +11705,8 @@ static odvgp_status gp__predictor_has(const gp__predictor *p, const char *what, 
 						   p->base_kernels * GP__BASE_KERNEL_WORDS;
 	int has = (p->layers > 1 || gp__likelihoods[p->likelihood].y_moments) &&
 			  (gp__is_dense(p) || GP__MEMBERS_INVERSE) &&
-			  (GP__DESK || (p->layers == 1 && !p->patches.height && !p->mixed));
+			  (GP__DESK || (p->layers == 1 && !p->patches.height && !p->mixed)) &&
+			  GP__TRANSFORMS(p) == (ptrdiff_t)(p->version >> 16);
 	for (uint32_t l = 0; l < p->base_kernels; l++, base += GP__BASE_KERNEL_WORDS)
 		has = has && GP__KERNEL_HAS(base[0]);
 	return has ? ODVGP_OK : gp__unsupported(info, what, gp__left_out);
@@ -11571,6 +11733,12 @@ static int gp__predictor_reals_ok(const gp__predictor *p)
 		GP__FOR(t, p->T)
 			if (v.y_mean[t] != 0 || v.y_scale[t] != 1) return 0;
 	if (lik && of->param[0].rate && !(v.lik_params[0] < 1)) return 0;
+	ptrdiff_t left = GP__TRANSFORMS(p), column = -1;
+	for (const odvgp_real *r = v.transforms; left; r += 3 + (ptrdiff_t)r[2]) {
+		if (!gp__transform_ok(r, left, column, p->D)) return 0;
+		column = (ptrdiff_t)r[0];
+		left -= 3 + (ptrdiff_t)r[2];
+	}
 	/* beta comes first: all reals */
 	return gp__finite(v.beta, (ptrdiff_t)gp__predictor_reals(p));
 }
@@ -14278,6 +14446,8 @@ static odvgp_status gp__compact_head(const odvgp_server *s, gp__compact *p, odvg
 				from->layers > 1 ? "has several layers"
 				: from->patches.height ? "is of images"
 									   : "learns online (odvgp_online_start)");
+	if (from->version >> 16)
+		return gp__unsupported(info, "server", "has transformed columns");
 	const gp__likelihood *lik = &gp__likelihoods[from->likelihood];
 	const uint32_t *words = gp__predictor_kernel(from);
 	const int linear = gp__mean_functions[from->mean_function].A ||
@@ -14529,6 +14699,7 @@ static ptrdiff_t gp__export_is(const gp__export *e, char sign)
 	case 's': return p->factor == GP__FACTOR_OF_S;
 	case 'i': return p->factor == GP__FACTOR_OF_INVERSE;
 	case 'b': return p->M_factor < M;
+	case 't': return GP__TRANSFORMS(p);
 	default: return gp__mean_functions[mean].A || mean == ODVGP_MEAN_FUNCTION_IDENTITY; /* a */
 	}
 }
@@ -14952,6 +15123,22 @@ static void gp__export_unit(gp__export *e, char table)
 	}
 }
 
+/*	T and its derivative, as gp__transform has them. */
+static const char gp__export_columns[] =
+		"static inline void $N_columns(const $R *x, $R *to, $R *slope) {"
+		"$(dD {to[d] = x[d]; slope[d] = 1;}"
+		"for (const $R *a = $N_transforms; a < $N_transforms + $t;) {"
+		"const int d = (int)a[0], kind = (int)a[1], n = (int)a[2] / 2; $R u = x[d]; a += 3;"
+		"if (kind == 3) {int k = 1; while (k < n - 1 && u > a[k]) k++;"
+		"slope[d] = (a[n + k] - a[n + k - 1]) / (a[k] - a[k - 1]);"
+		"to[d] = a[n + k - 1] + slope[d] * (u - a[k - 1]);}"
+		"else {u = u < a[2] ? a[2] : u > a[3] ? a[3] : u;"
+		"if (kind == 1) {to[d] = $[log](u + a[0]); slope[d] = 1 / (u + a[0]);}"
+		"else {const $R z = (u - a[0]) / a[1], w = $[sqrt](1 + z * z);"
+		"to[d] = $[log1p]((z < 0 ? -z : z) + z * z / (1 + w)); if (z < 0) to[d] = -to[d];"
+		"slope[d] = 1 / (a[1] * w);}"
+		"to[d] += slope[d] * (x[d] - u);} a += 2 * n;}}";
+
 static void gp__export_tables(gp__export *e)
 {
 	static const char *const tables[] = {
@@ -14968,6 +15155,12 @@ static void gp__export_tables(gp__export *e)
 		gp__emit_end(e);
 	}
 	gp__predict_unit(e->t, 0);
+	if (GP__TRANSFORMS(e->p)) {
+		gp__emit_begin(e, "transforms");
+		GP__FOR(i, GP__TRANSFORMS(e->p)) gp__emit_number(e, (double)v->transforms[i]);
+		gp__emit_end(e);
+		gp__emit(e, gp__export_columns);
+	}
 	if (sloped) gp__emit_begin(e, "middle");
 	for (ptrdiff_t d = 0; sloped && d < e->p->D; d++) gp__emit_number(e, (double)v->x_mean[d]);
 	if (sloped) gp__emit_end(e);
@@ -14997,6 +15190,7 @@ static const char gp__export_unsolve[] =
 /*	Moments of the processes. f: the first one of a unit. */
 static const char gp__export_predict[] =
 		"static inline void $N_$?mlatent$.$!mpredict$." GP__EXPORT_CALL
+		"$?t$R moved[$D], slope[$D]; $N_columns(x, moved, slope); x = moved;$."
 		"const $R *z = $N_points, *w = $N_weights, *s = $N_scales, *l = $N_factor, *r = $N_root, "
 		"*c = $N_constants; $R u[$C], a[$M]$!s, b[$M]$.$?g, y[$M], h[$G], g[$P * $C], H[$M * $G]$.;"
 		"for (int f = 0; f < $Q; f += $P, s += $S, c += $K) {"
@@ -15009,7 +15203,8 @@ static const char gp__export_predict[] =
 		"$(pP {mean[f + p] += $N_bias[f + p];"
 		"$?a$(dD mean[f + p] += $N_a[(f + p) * $D + d] * (x[d] - $N_middle[d]);$."
 		"$?g$(dD dmean[(f + p) * $D + d] = $?a$N_a[(f + p) * $D + d]$.$!a0$.;"
-		"$N_back(u, g + p * $C, s, dmean + (f + p) * $D);$.}"
+		"$N_back(u, g + p * $C, s, dmean + (f + p) * $D);"
+		"$?t$(dD dmean[(f + p) * $D + d] *= slope[d];$.$.}"
 		"$!gif (!var) continue;$. $R e = $N_prior$?g_slopes$.(c, u, u$?g, h$.);"
 		"$?sl = $N_solve(l, a); $(iM e -= a[i] * a[i]; if (e < 0) e = 0;$."
 		"$(pP {$R v = e;"
@@ -15025,7 +15220,7 @@ static const char gp__export_predict[] =
 		"$?g$(iC g[i] = 0; $(jM $N_add(2 * y[j], H + j * $G, u, beta + j * $C, g);"
 		"if ($?se$.$!sv$. > 0) $N_add(2, h, u, u, g); $(dD dvar[(f + p) * $D + d] = 0;"
 		"$N_back(u, g, s, dvar + (f + p) * $D);"
-		"$(dD dvar[(f + p) * $D + d] *= $N_variances[f + p];$.}}}";
+		"$(dD dvar[(f + p) * $D + d] *= $?tslope[d] * $.$N_variances[f + p];$.}}}";
 
 static const char gp__export_mix[] =
 		"static inline void $N_predict" GP__EXPORT_CALL
@@ -15232,6 +15427,16 @@ static void gp__export_row(gp__export *e, ptrdiff_t i, odvgp_real *x)
 		x[column.column] = (odvgp_real)(column.shift + 0.7 * gp__export_place(e, g, c, j) +
 										0.3 * gp__export_place(e, g, c, (j + 1) % M));
 	}
+	GP__EACH_TRANSFORM(r, e->p, *v) { /* x <- T^-1(x), between low and high */
+		int linear = r[1] == ODVGP_TRANSFORM_LINEAR;
+		odvgp_real *at = x + (ptrdiff_t)*r, low = r[linear ? 3 : 5], slope, bend,
+				   high = r[linear ? 2 + (ptrdiff_t)r[2] / 2 : 6];
+		for (int k = 0; k < 60; k++) {
+			const odvgp_real middle = low + (high - low) / 2;
+			*(gp__transform(r, middle, &slope, &bend) < *at ? &low : &high) = middle;
+		}
+		*at = low;
+	}
 	GP__FOR(d, e->p->D) x[d] = (odvgp_real)gp__export_round(e, (double)x[d]);
 }
 
@@ -15282,7 +15487,15 @@ static double gp__export_scale(const gp__export *e, const gp__export_work *w, pt
 		GP__FOR(i, GP__EXPORT_ROWS)
 			scale = GP__MAX(scale, fabs((double)w->rows[i * (D + e->answers) + D + k]));
 	else scale = j < F ? sqrt((double)w->prior[j]) : (double)w->prior[j - F];
-	return k < 2 * F || j >= 2 * F ? scale : scale / (double)e->t->v.x_scale[(k - 2 * F) % D];
+	if (k < 2 * F || j >= 2 * F) return scale;
+	double unit = (double)e->t->v.x_scale[k = (k - 2 * F) % D], steepest = 0;
+	GP__EACH_TRANSFORM(r, e->p, e->t->v)
+		for (ptrdiff_t i = 0; i < GP__EXPORT_ROWS && *r == (odvgp_real)k; i++) {
+			odvgp_real slope, bend;
+			gp__transform(r, w->rows[i * (D + e->answers) + k], &slope, &bend);
+			steepest = GP__MAX(steepest, (double)slope);
+		}
+	return scale / unit * (steepest > 0 ? steepest : 1);
 }
 
 static void gp__export_rows(gp__export *e, const gp__export_work *w)
@@ -15767,6 +15980,7 @@ struct odvgp_model {
 	int slot_lik_params, lik_slots, slot_lik_free_params, lik_free_slots;
 	int slot_mixing; /* 0: functions are the last unit's */
 	int warm_due;    /* warm starts with which odvgp_fit begins */
+	const odvgp_transform *transforms; /* [D] of odvgp_set_transforms, or NULL */
 	/* moments, objective: for bounds without q. root: sqrt(e / w) of rows of weight w and noise
 	   e s; none: all 1 */
 	gp__ref X, Y, root, lik_params, lik_free_params, expect, moments, objective;
@@ -20356,6 +20570,36 @@ static int gp__has_own_mean(const gp__unit *u)
 
 /* --- sizes and checks --- */
 
+/*	The record of transform t of column d; returns its reals: 0 of NONE, -1: t is not one. */
+static ptrdiff_t gp__transform_put(const odvgp_transform *t, ptrdiff_t d, odvgp_real *r)
+{
+	const int linear = t->kind == ODVGP_TRANSFORM_LINEAR;
+	const ptrdiff_t n = linear ? t->knots : 2;
+	if (t->kind == ODVGP_TRANSFORM_NONE) return 0;
+	if (n < 2 || n > ODVGP_MOST_KNOTS || (linear && (!t->from || !t->to))) return -1;
+	const odvgp_real two[4] = {t->c, t->s, t->low, t->high};
+	r[0] = (odvgp_real)d;
+	r[1] = (odvgp_real)(int)t->kind;
+	r[2] = (odvgp_real)(2 * n);
+	gp__copy(r + 3, linear ? t->from : two, n);
+	gp__copy(r + 3 + n, linear ? t->to : two + 2, n);
+	if (t->kind == ODVGP_TRANSFORM_LOG) r[4] = 1; /* it has no s */
+	return 3 + 2 * n;
+}
+
+/*	Reals of all records, which go to `to` or NULL. */
+static ptrdiff_t gp__transforms_put(const odvgp_transform *t, ptrdiff_t D, odvgp_real *to)
+{
+	odvgp_real r[GP__TRANSFORM_MOST];
+	ptrdiff_t all = 0;
+	for (ptrdiff_t d = 0; t && d < D; d++) {
+		const ptrdiff_t n = gp__transform_put(t + d, d, r);
+		if (to) gp__copy(to + all, r, n);
+		all += n;
+	}
+	return all;
+}
+
 /*	u: the layer's first unit. Returns the count of reals, -1 on overflow. */
 static ptrdiff_t gp__predictor_sizes(const gp__unit *u, gp__predictor *p)
 {
@@ -20369,6 +20613,8 @@ static ptrdiff_t gp__predictor_sizes(const gp__unit *u, gp__predictor *p)
 	p->seed[1] = (uint32_t)(c->seed >> 32);
 	p->magic = GP__PREDICTOR_MAGIC;
 	p->version = GP__PREDICTOR_VERSION;
+	if (!u->layer)
+		p->version |= (uint32_t)gp__transforms_put(u->model->transforms, u->D, NULL) << 16;
 	p->real_size = sizeof(odvgp_real);
 	p->base_kernels = u->kernel.base_kernels;
 	p->nhyp = (int32_t)u->kernel.nhyp;
@@ -20593,6 +20839,7 @@ static void gp__predictor_write(gp__unit *u, const odvgp_scales *sc, gp__predict
 		gp__copy(v.rule, m->tape.rule, gp__rule_numbers(m->tape.lik_nodes));
 	}
 	if (p->mixed) gp__copy_slot(m, m->slot_mixing, v.mixing);
+	if (!u->layer) gp__transforms_put(m->transforms, u->D, v.transforms);
 	gp__copy_or(v.x_mean, u->layer ? NULL : sc->x_mean, u->D, 0);
 	gp__copy_or(v.x_scale, u->layer ? NULL : sc->x_scale, u->D, 1);
 	gp__copy_or(v.y_mean, hidden ? NULL : sc->y_mean, p->T, 0);
@@ -24553,6 +24800,48 @@ ODVGP_API odvgp_status odvgp_standardise(const odvgp_real *X, ptrdiff_t n, ptrdi
 	return ODVGP_OK;
 }
 
+#ifndef ODVGP_NO_TRANSFORMS
+static odvgp_status gp__transforms_check(const odvgp_transform *t, ptrdiff_t D, odvgp_info *info)
+{
+	odvgp_real r[GP__TRANSFORM_MOST];
+	ptrdiff_t all = 0;
+	for (ptrdiff_t d = 0; t && d < D; d++) {
+		const ptrdiff_t n = gp__transform_put(t + d, d, r);
+		if (n && !gp__transform_ok(r, n, d - 1, D))
+			return gp__fail(info, ODVGP_E_ARG, "transforms", d, (gp__wide)(int)t[d].kind,
+					"is of no known kind, does not rise, or its numbers are out of range");
+		if ((all += n) > 65535) return gp__too_large(info, "transforms"), ODVGP_E_SIZE;
+	}
+	return ODVGP_OK;
+}
+
+ODVGP_API odvgp_status odvgp_transform_columns(const odvgp_real *X, ptrdiff_t n, ptrdiff_t D,
+		const odvgp_transform *transforms, odvgp_real *out, odvgp_info *info)
+{
+	odvgp_real r[GP__TRANSFORM_MOST], slope, bend;
+	if (!X || !transforms || !out)
+		return gp__is_null(info, !X ? "X" : out ? "transforms" : "out");
+	if (n < 0 || D < 1) return gp__refuse(info, ODVGP_E_ARG, "n or D", "is out of range");
+	odvgp_status s = gp__transforms_check(transforms, D, info);
+	if (s) return s;
+	GP__FOR(d, D) {
+		const int same = !gp__transform_put(transforms + d, d, r);
+		for (ptrdiff_t i = d; i < n * D; i += D)
+			out[i] = same ? X[i] : gp__transform(r, X[i], &slope, &bend);
+	}
+	return ODVGP_OK;
+}
+
+ODVGP_API odvgp_status odvgp_set_transforms(
+		odvgp_model *m, const odvgp_transform *transforms, odvgp_info *info)
+{
+	if (!gp__model_ok(m)) return gp__is_null(info, "model");
+	odvgp_status s = gp__transforms_check(transforms, m->cfg.layer[0].D, info);
+	if (!s) m->transforms = transforms;
+	return s;
+}
+#endif
+
 /* ---- >>layout   slots, tape and block of a model
 
 	One function runs twice: to measure the block and to carve it. Tables come first in the block,
@@ -25451,6 +25740,7 @@ static void gp__copy_state(odvgp_model *to, const odvgp_model *from)
 	to->tape.events = from->tape.events;
 	to->warm_due = from->warm_due;
 	to->from.reader = from->from.reader;
+	to->transforms = from->transforms;
 #ifndef ODVGP_NO_MALLOC
 	to->allocator = from->allocator;
 #endif
@@ -26689,6 +26979,7 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 #undef odvgp_watch
 #undef odvgp_slot
 #undef odvgp_scales
+#undef odvgp_transform
 #undef odvgp_columns
 #undef odvgp_draws
 #undef odvgp_gradient
@@ -26729,6 +27020,8 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 #undef odvgp_warm_start
 #undef odvgp_column_scales
 #undef odvgp_standardise
+#undef odvgp_transform_columns
+#undef odvgp_set_transforms
 #undef odvgp_step
 #undef odvgp_step_batch
 #undef odvgp_reader
