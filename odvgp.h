@@ -2269,9 +2269,11 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 #define GP__PREFETCH(p) __builtin_prefetch(p)
 #define GP__UNUSED      __attribute__((unused))
 #define GP__NOINLINE    static __attribute__((noinline))
+#define GP__COLD        __attribute__((cold)) /* runs once a model: small, not fast */
 #else
 #define GP__PREFETCH(p) ((void)0)
 #define GP__UNUSED
+#define GP__COLD
 #ifdef _MSC_VER
 #define GP__INLINE   static __forceinline
 #define GP__NOINLINE static __declspec(noinline)
@@ -2441,8 +2443,8 @@ static void gp__put_real(gp__text *t, double v)
 #endif
 
 /*	Fill info and return the status. Text: "what: sentence", and row and value if row >= 0. */
-static odvgp_status gp__fail(odvgp_info *info, odvgp_status status, const char *what, ptrdiff_t row,
-		gp__wide value, const char *sentence)
+static GP__COLD odvgp_status gp__fail(odvgp_info *info, odvgp_status status, const char *what,
+		ptrdiff_t row, gp__wide value, const char *sentence)
 {
 #ifdef ODVGP_FLOAT_ONLY
 	(void)value;
@@ -2479,26 +2481,27 @@ static odvgp_status gp__fail(odvgp_info *info, odvgp_status status, const char *
 	return status;
 }
 
-static odvgp_status gp__refuse(
+static GP__COLD odvgp_status gp__refuse(
 		odvgp_info *info, odvgp_status status, const char *what, const char *sentence)
 {
 	return gp__fail(info, status, what, -1, 0, sentence);
 }
-static odvgp_status gp__unsupported(odvgp_info *info, const char *what, const char *sentence)
+static GP__COLD odvgp_status gp__unsupported(odvgp_info *info, const char *what,
+		const char *sentence)
 {
 	return gp__refuse(info, ODVGP_E_UNSUPPORTED, what, sentence);
 }
-static odvgp_status gp__is_null(odvgp_info *info, const char *what)
+static GP__COLD odvgp_status gp__is_null(odvgp_info *info, const char *what)
 {
 	return gp__refuse(info, ODVGP_E_ARG, what, "is NULL");
 }
 /*	A size query that fails. */
-static size_t gp__no_size(odvgp_status status)
+static GP__COLD size_t gp__no_size(odvgp_status status)
 {
 	(void)status;
 	return 0;
 }
-static size_t gp__too_large(odvgp_info *info, const char *what)
+static GP__COLD size_t gp__too_large(odvgp_info *info, const char *what)
 {
 	return gp__no_size(gp__refuse(info, ODVGP_E_SIZE, what, "is too large for memory"));
 }
@@ -5311,7 +5314,7 @@ typedef struct {
 	int depth, unknown; /* unknown: the error is a kernel's name */
 } gp__parser;
 
-static uint32_t gp__parse_fail(gp__parser *p, const char *error)
+static GP__COLD uint32_t gp__parse_fail(gp__parser *p, const char *error)
 {
 	if (!p->error) p->error = error;
 	return 0;
@@ -8705,7 +8708,8 @@ static size_t gp__scratch_size(
 	return bytes ? bytes : gp__too_large(info, what);
 }
 
-ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *s, ptrdiff_t rows, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_predict_scratch(const odvgp_server *s, ptrdiff_t rows,
+		odvgp_info *info)
 {
 	return gp__scratch_size(s, rows, 0, info);
 }
@@ -10208,7 +10212,7 @@ static odvgp_status gp__gradient_check(const odvgp_server *s, odvgp_info *info)
 							 : ODVGP_OK;
 }
 
-ODVGP_API size_t odvgp_predict_gradient_scratch(
+ODVGP_API GP__COLD size_t odvgp_predict_gradient_scratch(
 		const odvgp_server *s, ptrdiff_t rows, odvgp_info *info)
 {
 	if (!gp__scratch_size(s, rows, 0, info) || gp__gradient_check(s, info)) return 0;
@@ -11095,17 +11099,19 @@ static size_t gp__uncertain_size(const odvgp_server *s, int exact, odvgp_info *i
 	return gp__uncertain_layout(&a, s, exact, &g, &bytes, info) ? 0 : bytes;
 }
 
-ODVGP_API size_t odvgp_predict_moments_scratch(const odvgp_server *s, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_predict_moments_scratch(const odvgp_server *s, odvgp_info *info)
 {
 	return gp__uncertain_size(s, 1, info);
 }
 
-ODVGP_API size_t odvgp_predict_moments_gradient_scratch(const odvgp_server *s, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_predict_moments_gradient_scratch(const odvgp_server *s,
+		odvgp_info *info)
 {
 	return gp__uncertain_size(s, 2, info);
 }
 
-ODVGP_API size_t odvgp_predict_sigma_points_scratch(const odvgp_server *s, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_predict_sigma_points_scratch(const odvgp_server *s,
+		odvgp_info *info)
 {
 	return gp__uncertain_size(s, 0, info);
 }
@@ -11401,7 +11407,8 @@ static void gp__path_update(odvgp_path *path, ptrdiff_t q)
 
 /* --- odvgp_path_start, odvgp_path_at --- */
 
-ODVGP_API size_t odvgp_path_size(const odvgp_server *s, ptrdiff_t features, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_path_size(const odvgp_server *s, ptrdiff_t features,
+		odvgp_info *info)
 {
 	gp__arena a = gp__measuring();
 	odvgp_path *path;
@@ -11850,7 +11857,7 @@ static gp__file gp__file_make(int mode, const void *at, size_t size)
 	return f;
 }
 
-static odvgp_status gp__bad_file(odvgp_info *info, const char *sentence)
+static GP__COLD odvgp_status gp__bad_file(odvgp_info *info, const char *sentence)
 {
 	return gp__refuse(info, ODVGP_E_FORMAT, "model file", sentence);
 }
@@ -11944,7 +11951,7 @@ static odvgp_status gp__file_predictor_read(
 	return ODVGP_OK;
 }
 
-ODVGP_API size_t odvgp_server_size(const void *file, size_t file_bytes, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_server_size(const void *file, size_t file_bytes, odvgp_info *info)
 {
 	gp__file f;
 	gp__file_head h;
@@ -11953,8 +11960,8 @@ ODVGP_API size_t odvgp_server_size(const void *file, size_t file_bytes, odvgp_in
 	return gp__file_predictor_size(&f, &h, &need, info) ? 0 : need;
 }
 
-ODVGP_API odvgp_status odvgp_load_user(const void *file, size_t file_bytes, const void **user,
-		size_t *user_bytes, odvgp_info *info)
+ODVGP_API GP__COLD odvgp_status odvgp_load_user(const void *file, size_t file_bytes,
+		const void **user, size_t *user_bytes, odvgp_info *info)
 {
 	gp__file f;
 	gp__file_head h;
@@ -11966,7 +11973,7 @@ ODVGP_API odvgp_status odvgp_load_user(const void *file, size_t file_bytes, cons
 	return ODVGP_OK;
 }
 
-ODVGP_API odvgp_status odvgp_server_from_memory(odvgp_server *server, const void *file,
+ODVGP_API GP__COLD odvgp_status odvgp_server_from_memory(odvgp_server *server, const void *file,
 		size_t file_bytes, odvgp_isa isa, void *block, size_t block_bytes, odvgp_info *info)
 {
 	gp__file f;
@@ -12088,7 +12095,7 @@ static odvgp_status gp__unwritten(odvgp_info *info)
 	return gp__refuse(info, ODVGP_E_IO, "path", "the file could not be written");
 }
 
-ODVGP_API odvgp_status odvgp_file_write(
+ODVGP_API GP__COLD odvgp_status odvgp_file_write(
 		const char *path, const void *file, size_t file_bytes, odvgp_info *info)
 {
 	char beside[1024];
@@ -12130,7 +12137,7 @@ static FILE *gp__file_of(const char *path, size_t *bytes)
 	return NULL;
 }
 
-ODVGP_API size_t odvgp_file_size(const char *path, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_file_size(const char *path, odvgp_info *info)
 {
 	size_t bytes = 0;
 	FILE *file = path ? gp__file_of(path, &bytes) : NULL;
@@ -12141,7 +12148,7 @@ ODVGP_API size_t odvgp_file_size(const char *path, odvgp_info *info)
 	return file ? bytes : 0;
 }
 
-ODVGP_API odvgp_status odvgp_file_read(
+ODVGP_API GP__COLD odvgp_status odvgp_file_read(
 		const char *path, size_t *file_bytes, void *block, size_t block_bytes, odvgp_info *info)
 {
 	size_t bytes;
@@ -12255,12 +12262,13 @@ static size_t gp__online_bytes(const odvgp_server *s, ptrdiff_t most, int scratc
 	return a.used + 64 + (scratch ? bytes : 0);
 }
 
-ODVGP_API size_t odvgp_online_size(const odvgp_server *s, ptrdiff_t most, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_online_size(const odvgp_server *s, ptrdiff_t most, odvgp_info *info)
 {
 	return gp__online_bytes(s, most, 0, info);
 }
 
-ODVGP_API size_t odvgp_online_scratch(const odvgp_server *s, ptrdiff_t most, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_online_scratch(const odvgp_server *s, ptrdiff_t most,
+		odvgp_info *info)
 {
 	return gp__online_bytes(s, most, 1, info);
 }
@@ -12436,7 +12444,7 @@ static void gp__online_first(
 	gp__online_product(t, G, m, z);
 }
 
-ODVGP_API odvgp_status odvgp_online_start(odvgp_online *online, const odvgp_server *s,
+ODVGP_API GP__COLD odvgp_status odvgp_online_start(odvgp_online *online, const odvgp_server *s,
 		ptrdiff_t most, void *block, size_t block_bytes, void *scratch, size_t scratch_bytes,
 		odvgp_info *info)
 {
@@ -13051,7 +13059,7 @@ static double gp__adapt_step(gp__adapt *g, ptrdiff_t i, double now)
 	return now;
 }
 
-ODVGP_API size_t odvgp_online_adapt_scratch(const odvgp_online *o, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_online_adapt_scratch(const odvgp_online *o, odvgp_info *info)
 {
 	gp__adapt g;
 	gp__arena a = gp__measuring();
@@ -13100,7 +13108,7 @@ ODVGP_API odvgp_status odvgp_online_adapt(odvgp_online *o, const odvgp_real *X, 
 	return ODVGP_OK;
 }
 
-ODVGP_API size_t odvgp_online_seal(odvgp_online *o, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_online_seal(odvgp_online *o, odvgp_info *info)
 {
 	if (!o || !o->z) return gp__no_size(gp__is_null(info, "online"));
 	gp__predictor *p = gp__online_block(o);
@@ -13956,12 +13964,13 @@ static size_t gp__rows_scratch(
 		   sizeof(odvgp_real) - 1;
 }
 
-ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *s, ptrdiff_t rows, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_predict_scratch(const odvgp_server *s, ptrdiff_t rows,
+		odvgp_info *info)
 {
 	return gp__rows_scratch(s, rows, 0, info);
 }
 
-ODVGP_API size_t odvgp_predict_gradient_scratch(
+ODVGP_API GP__COLD size_t odvgp_predict_gradient_scratch(
 		const odvgp_server *s, ptrdiff_t rows, odvgp_info *info)
 {
 	return gp__rows_scratch(s, rows, 1, info);
@@ -14479,7 +14488,7 @@ static odvgp_status gp__compact_head(const odvgp_server *s, gp__compact *p, odvg
 	return ODVGP_OK;
 }
 
-ODVGP_API size_t odvgp_compact_size(const odvgp_server *server, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_compact_size(const odvgp_server *server, odvgp_info *info)
 {
 	gp__compact p;
 	return gp__compact_head(server, &p, info) ? 0 : p.bytes;
@@ -14493,17 +14502,18 @@ static size_t gp__compact_scratch(const odvgp_server *server, int gradients, odv
 	return status ? 0 : (gp__row_init(&p, &r, gradients, NULL) + 1) * sizeof(odvgp_real) - 1;
 }
 
-ODVGP_API size_t odvgp_compact_scratch(const odvgp_server *server, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_compact_scratch(const odvgp_server *server, odvgp_info *info)
 {
 	return gp__compact_scratch(server, 0, info);
 }
 
-ODVGP_API size_t odvgp_compact_gradient_scratch(const odvgp_server *server, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_compact_gradient_scratch(const odvgp_server *server,
+		odvgp_info *info)
 {
 	return gp__compact_scratch(server, 1, info);
 }
 
-ODVGP_API odvgp_status odvgp_compact(
+ODVGP_API GP__COLD odvgp_status odvgp_compact(
 		const odvgp_server *server, void *block, size_t block_bytes, odvgp_info *info)
 {
 	gp__compact head, *p = (gp__compact *)block;
@@ -15607,7 +15617,7 @@ static size_t gp__export_layout(
 	return w->bytes && !a->bad ? a->used + w->bytes + 128 : 0;
 }
 
-ODVGP_API size_t odvgp_export_scratch(const odvgp_server *s, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_export_scratch(const odvgp_server *s, odvgp_info *info)
 {
 	const odvgp_export_settings any = {"f", 0, 0, NULL, NULL, NULL, NULL};
 	gp__arena a = gp__measuring();
@@ -15618,7 +15628,7 @@ ODVGP_API size_t odvgp_export_scratch(const odvgp_server *s, odvgp_info *info)
 	return bytes ? bytes : gp__too_large(info, "server");
 }
 
-ODVGP_API odvgp_status odvgp_export(const odvgp_server *s, const odvgp_export_settings *o,
+ODVGP_API GP__COLD odvgp_status odvgp_export(const odvgp_server *s, const odvgp_export_settings *o,
 		odvgp_export_costs *costs, void *scratch, size_t scratch_bytes, odvgp_info *info)
 {
 	odvgp_status status = gp__export_check(s, o, info);
@@ -16496,12 +16506,12 @@ ODVGP_API odvgp_events odvgp_model_events(const odvgp_model *m)
 	return gp__model_ok(m) ? m->tape.events : none;
 }
 
-ODVGP_API const odvgp_slot *odvgp_slot_at(const odvgp_model *m, int i)
+ODVGP_API GP__COLD const odvgp_slot *odvgp_slot_at(const odvgp_model *m, int i)
 {
 	return gp__model_ok(m) && i >= 0 && i < m->par.slots ? &m->par.slot[i + 1] : NULL;
 }
 
-ODVGP_API const odvgp_slot *odvgp_slot_find(const odvgp_model *m, const char *name)
+ODVGP_API GP__COLD const odvgp_slot *odvgp_slot_find(const odvgp_model *m, const char *name)
 {
 	return gp__model_ok(m) ? odvgp_slot_at(m, gp__slot_index(&m->par, name) - 1) : NULL;
 }
@@ -16586,7 +16596,7 @@ static odvgp_status gp__slots_result(int hits, int all, const char *why, odvgp_i
 	return gp__refuse(info, all ? ODVGP_E_ARG : ODVGP_E_NAME, "name", all ? why : NULL);
 }
 
-ODVGP_API odvgp_status odvgp_set_trainable(
+ODVGP_API GP__COLD odvgp_status odvgp_set_trainable(
 		odvgp_model *m, const char *name, int trainable, odvgp_info *info)
 {
 	int hits = 0;
@@ -16616,7 +16626,7 @@ static void gp__bound_slot(odvgp_model *m, int s, odvgp_real low, odvgp_real hig
 	gp__touch(m, s);
 }
 
-ODVGP_API odvgp_status odvgp_set_bounds(
+ODVGP_API GP__COLD odvgp_status odvgp_set_bounds(
 		odvgp_model *m, const char *name, odvgp_real low, odvgp_real high, odvgp_info *info)
 {
 	int hits = 0, all = 0;
@@ -16633,7 +16643,7 @@ ODVGP_API odvgp_status odvgp_set_bounds(
 	return gp__slots_result(hits, all, "only positive numbers have bounds", info);
 }
 
-ODVGP_API odvgp_status odvgp_set_prior(odvgp_model *m, const char *name, odvgp_prior kind,
+ODVGP_API GP__COLD odvgp_status odvgp_set_prior(odvgp_model *m, const char *name, odvgp_prior kind,
 		odvgp_real a, odvgp_real b, odvgp_info *info)
 {
 	int hits = 0, all = 0;
@@ -16655,7 +16665,7 @@ ODVGP_API odvgp_status odvgp_set_prior(odvgp_model *m, const char *name, odvgp_p
 }
 
 #ifndef ODVGP_FLOAT_ONLY
-ODVGP_API size_t odvgp_kernel_text(const odvgp_model *m, char *text, size_t text_bytes)
+ODVGP_API GP__COLD size_t odvgp_kernel_text(const odvgp_model *m, char *text, size_t text_bytes)
 {
 	gp__text t = {text, text_bytes, 0};
 	if (!gp__model_ok(m) || (!text && text_bytes)) return 0;
@@ -19062,7 +19072,7 @@ static void gp__jitter_defaults(odvgp_config *c, ptrdiff_t M)
 	c->jitter.max = GP__R(1e-2);
 }
 
-ODVGP_API odvgp_config odvgp_config_defaults(
+ODVGP_API GP__COLD odvgp_config odvgp_config_defaults(
 		ptrdiff_t N, ptrdiff_t D, ptrdiff_t P, ptrdiff_t M, ptrdiff_t M_gamma)
 {
 	odvgp_config c;
@@ -19483,7 +19493,7 @@ static odvgp_status gp__no_field(const char *name, size_t n, odvgp_info *info)
 	return gp__refuse(info, ODVGP_E_NAME, "config", sentence);
 }
 
-ODVGP_API odvgp_status odvgp_config_set(
+ODVGP_API GP__COLD odvgp_status odvgp_config_set(
 		odvgp_config *config, const char *assignment, odvgp_info *info)
 {
 	gp__parser p;
@@ -19514,13 +19524,13 @@ ODVGP_API odvgp_status odvgp_config_set(
 	return ODVGP_OK;
 }
 
-ODVGP_API const char *odvgp_config_name(int i)
+ODVGP_API GP__COLD const char *odvgp_config_name(int i)
 {
 	const gp__field *field = gp__field_at(i);
 	return field ? field->name : NULL;
 }
 
-ODVGP_API const char *odvgp_config_words(const char *name)
+ODVGP_API GP__COLD const char *odvgp_config_words(const char *name)
 {
 	int layer;
 	odvgp_config one;
@@ -19540,7 +19550,7 @@ static odvgp_target gp__target_of(const gp__likelihood *lik)
 										: ODVGP_TARGET_POSITIVE;
 }
 
-ODVGP_API odvgp_likelihood_facts odvgp_likelihood_about(odvgp_likelihood kind)
+ODVGP_API GP__COLD odvgp_likelihood_facts odvgp_likelihood_about(odvgp_likelihood kind)
 {
 	odvgp_likelihood_facts f;
 	memset(&f, 0, sizeof f);
@@ -19558,7 +19568,7 @@ ODVGP_API odvgp_likelihood_facts odvgp_likelihood_about(odvgp_likelihood kind)
 	return f;
 }
 
-ODVGP_API odvgp_kernel_facts odvgp_kernel_about(int i)
+ODVGP_API GP__COLD odvgp_kernel_facts odvgp_kernel_about(int i)
 {
 	odvgp_kernel_facts f;
 	int n = 0;
@@ -19576,7 +19586,7 @@ ODVGP_API odvgp_kernel_facts odvgp_kernel_about(int i)
 
 ODVGP_API size_t odvgp_config_size(void) { return sizeof(odvgp_config); }
 
-ODVGP_API void odvgp_config_threads(odvgp_config *c, const odvgp_threads *threads)
+ODVGP_API GP__COLD void odvgp_config_threads(odvgp_config *c, const odvgp_threads *threads)
 {
 	static const odvgp_threads serial = {NULL, NULL, 0};
 	if (c) c->threads = threads ? *threads : serial;
@@ -20647,7 +20657,7 @@ static ptrdiff_t gp__predictor_sizes(const gp__unit *u, gp__predictor *p)
 	return reals;
 }
 
-ODVGP_API size_t odvgp_predictor_size(const odvgp_model *m, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_predictor_size(const odvgp_model *m, odvgp_info *info)
 {
 	gp__predictor p;
 	size_t all = 0;
@@ -21550,7 +21560,7 @@ static void gp__fit_layout(gp__fit *f, gp__arena *a)
 	f->r = gp__take(a, u->P, tile);
 }
 
-ODVGP_API size_t odvgp_fit_q_scratch(const odvgp_model *m, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_fit_q_scratch(const odvgp_model *m, odvgp_info *info)
 {
 	gp__arena a = gp__measuring();
 	gp__fit f;
@@ -22040,7 +22050,7 @@ static odvgp_status gp__online_stage(
 	return ODVGP_OK;
 }
 
-ODVGP_API odvgp_status odvgp_online_store(
+ODVGP_API GP__COLD odvgp_status odvgp_online_store(
 		const odvgp_online *o, odvgp_model *m, odvgp_info *info)
 {
 	odvgp_status s = ODVGP_OK;
@@ -24536,7 +24546,7 @@ static gp__reader *gp__reader_layout(gp__arena *a, const odvgp_model *m)
 	return r;
 }
 
-ODVGP_API size_t odvgp_reader_size(const odvgp_model *m, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_reader_size(const odvgp_model *m, odvgp_info *info)
 {
 	gp__arena a = gp__measuring();
 	if (gp__reader_refuses(m, info)) return 0;
@@ -24544,8 +24554,8 @@ ODVGP_API size_t odvgp_reader_size(const odvgp_model *m, odvgp_info *info)
 	return a.bad ? gp__too_large(info, "block") : a.used + 64;
 }
 
-ODVGP_API odvgp_status odvgp_set_reader(odvgp_model *m, const odvgp_reader *reader, void *block,
-		size_t block_bytes, odvgp_info *info)
+ODVGP_API GP__COLD odvgp_status odvgp_set_reader(odvgp_model *m, const odvgp_reader *reader,
+		void *block, size_t block_bytes, odvgp_info *info)
 {
 	gp__arena a;
 	odvgp_status s = gp__reader_refuses(m, info);
@@ -25594,7 +25604,7 @@ static odvgp_status gp__model_measure(odvgp_model *m, size_t *bytes, odvgp_info 
 	return ODVGP_OK;
 }
 
-ODVGP_API size_t odvgp_model_size(const odvgp_config *config, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_model_size(const odvgp_config *config, odvgp_info *info)
 {
 	gp__draft draft;
 	size_t bytes = 0;
@@ -25675,7 +25685,7 @@ static void gp__start_kernel(gp__unit *u, const char *text)
 	}
 }
 
-ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config *config,
+ODVGP_API GP__COLD odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config *config,
 		void *block, size_t block_bytes, odvgp_info *info)
 {
 	gp__arena a;
@@ -25748,8 +25758,8 @@ static void gp__copy_state(odvgp_model *to, const odvgp_model *from)
 	to->state = from->state; /* of which touching invalidates parts */
 }
 
-ODVGP_API odvgp_status odvgp_model_copy(odvgp_model **copy, const odvgp_model *model, void *block,
-		size_t block_bytes, odvgp_info *info)
+ODVGP_API GP__COLD odvgp_status odvgp_model_copy(odvgp_model **copy, const odvgp_model *model,
+		void *block, size_t block_bytes, odvgp_info *info)
 {
 	gp__arena a;
 	odvgp_model *m;
@@ -25959,7 +25969,7 @@ static odvgp_status gp__warm_layout(gp__warm_work *w, gp__arena *a, odvgp_info *
 	return fit ? ODVGP_OK : gp__refuse(info, ODVGP_E_SIZE, "scratch", "is too large");
 }
 
-ODVGP_API size_t odvgp_warm_start_scratch(
+ODVGP_API GP__COLD size_t odvgp_warm_start_scratch(
 		const odvgp_model *m, const odvgp_warm *settings, odvgp_info *info)
 {
 	gp__arena a = gp__measuring();
@@ -26582,7 +26592,7 @@ static gp__file_head gp__file_sizes(const odvgp_model *m, size_t user_bytes)
 	return h;
 }
 
-ODVGP_API size_t odvgp_save_size(const odvgp_model *m, size_t user_bytes, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_save_size(const odvgp_model *m, size_t user_bytes, odvgp_info *info)
 {
 	if (!gp__model_ok(m)) return gp__no_size(gp__is_null(info, "model"));
 	gp__file_head h = gp__file_sizes(m, user_bytes);
@@ -26611,7 +26621,7 @@ static void gp__file_frozen(gp__file *f, gp__unit *u, const odvgp_scales *scales
 	gp__file_array(f, (odvgp_real *)(void *)(at + head), (ptrdiff_t)reals);
 }
 
-ODVGP_API odvgp_status odvgp_save_memory(odvgp_model *m, const odvgp_scales *scales,
+ODVGP_API GP__COLD odvgp_status odvgp_save_memory(odvgp_model *m, const odvgp_scales *scales,
 		const void *user, size_t user_bytes, void *file, size_t file_bytes, odvgp_info *info)
 {
 	if (!gp__model_ok(m) || !file || (user_bytes && !user))
@@ -26701,8 +26711,8 @@ GP__NOINLINE odvgp_status gp__file_model_size(gp__file *f, const gp__file_head *
 	return gp__file_model(f, h, threads, isa, m, &units, bytes, info);
 }
 
-ODVGP_API size_t odvgp_load_size(const void *file, size_t file_bytes, const odvgp_threads *threads,
-		odvgp_isa isa, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_load_size(const void *file, size_t file_bytes,
+		const odvgp_threads *threads, odvgp_isa isa, odvgp_info *info)
 {
 	gp__file f;
 	gp__file_head h;
@@ -26723,9 +26733,9 @@ GP__NOINLINE ptrdiff_t gp__file_unit_count(gp__file f)
 	return f.bad ? 1 : gp__units_of(&c);
 }
 
-ODVGP_API odvgp_status odvgp_load_memory(odvgp_model **model, const void *file, size_t file_bytes,
-		const odvgp_threads *threads, odvgp_isa isa, void *block, size_t block_bytes,
-		odvgp_info *info)
+ODVGP_API GP__COLD odvgp_status odvgp_load_memory(odvgp_model **model, const void *file,
+		size_t file_bytes, const odvgp_threads *threads, odvgp_isa isa, void *block,
+		size_t block_bytes, odvgp_info *info)
 {
 	gp__file f;
 	gp__file_head h;
@@ -26790,7 +26800,7 @@ static void *gp__allocate(const odvgp_allocator *a, size_t bytes, odvgp_info *in
 	return block;
 }
 
-ODVGP_API odvgp_status odvgp_model_create(odvgp_model **model, const odvgp_config *config,
+ODVGP_API GP__COLD odvgp_status odvgp_model_create(odvgp_model **model, const odvgp_config *config,
 		const odvgp_real *X, const odvgp_real *Y, const odvgp_allocator *allocator,
 		odvgp_info *info)
 {
@@ -26818,7 +26828,7 @@ ODVGP_API odvgp_status odvgp_model_create(odvgp_model **model, const odvgp_confi
 	return ODVGP_OK;
 }
 
-ODVGP_API void odvgp_model_free(odvgp_model *m)
+ODVGP_API GP__COLD void odvgp_model_free(odvgp_model *m)
 {
 	if (!gp__model_ok(m) || !m->allocation) return;
 	odvgp_allocator a = m->allocator;
@@ -26858,7 +26868,7 @@ ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *m, const odvgp_real *X, p
 /* --- save and load by path --- */
 
 #ifndef ODVGP_NO_STDIO
-ODVGP_API odvgp_status odvgp_save_file(odvgp_model *m, const char *path, odvgp_info *info)
+ODVGP_API GP__COLD odvgp_status odvgp_save_file(odvgp_model *m, const char *path, odvgp_info *info)
 {
 	if (!gp__model_ok(m) || !path) return gp__is_null(info, gp__model_ok(m) ? "path" : "model");
 	odvgp_allocator a = gp__allocator(&m->allocator);
@@ -26890,7 +26900,7 @@ static odvgp_status gp__load_file(odvgp_model **model, const void *file, size_t 
 	return ODVGP_OK;
 }
 
-ODVGP_API odvgp_status odvgp_load_file(
+ODVGP_API GP__COLD odvgp_status odvgp_load_file(
 		odvgp_model **model, const char *path, const odvgp_allocator *allocator, odvgp_info *info)
 {
 	odvgp_allocator a = gp__allocator(allocator);
