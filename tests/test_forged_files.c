@@ -657,7 +657,7 @@ TEST(every_kind_is_served)
 	for (kind = 0; kind < KINDS; kind++) {
 		kind_model k = kind_make(kind);
 		const odvgp_config *c = odvgp_model_config(k.m);
-		int calls = c->layers > 1                ? SERVED_IN_LAYERS
+		int calls = c->layers > 1                  ? SERVED_IN_LAYERS
 					: c->layer[0].patches.height ? SERVED_OF_IMAGES
 												 : SERVED_CALLS;
 		size_t bytes, need = odvgp_predictor_size(k.m, NULL);
