@@ -205,6 +205,8 @@ CONTENTS   (search for a tag with its arrows)
 	ODVGP_USE_PTHREADS		-		compile the POSIX thread pool (link with -pthread)
 	ODVGP_USE_CBLAS			-		send large products to a CBLAS (<cblas.h>); bits may then depend
 									on threads
+	ODVGP_NO_TRANSFORMS		-		leave out transformed columns: blocks and files that have them
+									return E_UNSUPPORTED
 	ODVGP_MAX_BASE_KERNELS	8		most base kernels in an expression, 1..32
 	ODVGP_MAX_LAYERS		3		most layers, 1..8
 	ODVGP_LIKELIHOODS, _KERNELS, _MEMBERS
@@ -266,7 +268,8 @@ CONTENTS   (search for a tag with its arrows)
 	runs. Pixels of that image are sampled independently, except by odvgp_sample, which samples them
 	jointly.
   Units. Standardise X and Y (odvgp_column_scales, odvgp_standardise) and pass the scales to
-	odvgp_freeze: predictions are then in original units.
+	odvgp_freeze: predictions are then in original units. Skewed columns, and those with far values,
+	may do better on another scale, or worse: odvgp_transform.
   Memory. Training memory (odvgp_model_size) stops growing with N at the number of rows that
 	initialisation samples, max(50 M, 4 M_gamma, 4096), except with the objectives TIGHT and EXACT
 	(O(N^2)). Stack, by gcc or clang with -O2, for M up to 512 (each doubling adds up to 1 KiB) and
@@ -826,6 +829,16 @@ typedef enum odvgp_prior {
 	ODVGP_PRIOR_GAMMA,
 	ODVGP_PRIOR_COUNT
 } odvgp_prior;
+/*	What becomes of a column (odvgp_transform). */
+typedef enum odvgp_transform_kind {
+	ODVGP_TRANSFORM_NONE,
+	ODVGP_TRANSFORM_LOG,
+	ODVGP_TRANSFORM_ASINH,
+	ODVGP_TRANSFORM_LINEAR,
+	ODVGP_TRANSFORM_COUNT
+} odvgp_transform_kind;
+#define ODVGP_MOST_KNOTS 32
+
 typedef enum odvgp_schedule_kind {
 	ODVGP_SCHEDULE_CONSTANT,
 	ODVGP_SCHEDULE_LINEAR,
@@ -887,6 +900,7 @@ typedef struct odvgp_allocator {
 #define odvgp_watch odvgpf_watch
 #define odvgp_slot odvgpf_slot
 #define odvgp_scales odvgpf_scales
+#define odvgp_transform odvgpf_transform
 #define odvgp_columns odvgpf_columns
 #define odvgp_draws odvgpf_draws
 #define odvgp_gradient odvgpf_gradient
@@ -925,6 +939,8 @@ typedef struct odvgp_allocator {
 #define odvgp_warm_start odvgpf_warm_start
 #define odvgp_column_scales odvgpf_column_scales
 #define odvgp_standardise odvgpf_standardise
+#define odvgp_transform_columns odvgpf_transform_columns
+#define odvgp_set_transforms odvgpf_set_transforms
 #define odvgp_step odvgpf_step
 #define odvgp_step_batch odvgpf_step_batch
 #define odvgp_reader odvgpf_reader
@@ -948,6 +964,7 @@ typedef struct odvgp_allocator {
 #define odvgp_set_trainable odvgpf_set_trainable
 #define odvgp_set_bounds odvgpf_set_bounds
 #define odvgp_set_prior odvgpf_set_prior
+#define odvgp_scale_f odvgpf_scale_f
 #define odvgp_set_step_sizes odvgpf_set_step_sizes
 #define odvgp_steps_done odvgpf_steps_done
 #define odvgp_model_events odvgpf_model_events
@@ -1336,6 +1353,19 @@ typedef struct odvgp_scales {
 	const odvgp_real *y_mean, *y_scale; /* [T] */
 } odvgp_scales;
 
+/*	T of a column x, before it is standardised. Numbers are below 1e30; T rises, also in float, and
+	goes on in a straight line beyond the training rows.
+		LOG		log(x + c), low + c > 0
+		ASINH	asinh((x - c) / s), s > 0
+		LINEAR	straight lines between `knots` points, 2 to ODVGP_MOST_KNOTS, that rise in both
+				coordinates; if each is a mean of several rows, a file holds no row */
+typedef struct odvgp_transform {
+	odvgp_transform_kind kind;
+	odvgp_real c, s, low, high; /* low, high: of the training rows; not of LINEAR */
+	ptrdiff_t knots;
+	const odvgp_real *from, *to; /* [knots] x and T(x) */
+} odvgp_transform;
+
 /* ---- >>api_easy   create, fit, predict, free; memory from malloc */
 
 /*	The sentence that describes a status, never NULL. */
@@ -1567,6 +1597,20 @@ ODVGP_API odvgp_status odvgp_rank_rows(const odvgp_model *model, int rank, int s
 	infinity in X propagate, and differences too large for the type become infinite. Cost O(n D). */
 ODVGP_API odvgp_status odvgp_standardise(const odvgp_real *X, ptrdiff_t n, ptrdiff_t D,
 		const odvgp_real *mean, const odvgp_real *scale, odvgp_real *out, odvgp_info *info);
+#ifndef ODVGP_NO_TRANSFORMS
+/*	transforms [D], one for each column: out = T(X) by columns, for training; then scales are those
+	of out. X, out [n,D]; out may be X; NaN propagates. odvgp_set_transforms makes odvgp_freeze and
+	the calls that save add them to the scales: predictions, their derivatives (of a LINEAR one its
+	segment's), draws, paths, online learning and exports then take X as it was before them. The
+	array and its knots must stay as long as the model or a copy is frozen or saved; a loaded model
+	has none; NULL: none.
+	Returns	E_ARG (a transform is not one, info.row is its column) | E_SIZE (more than 65535 numbers
+			together) */
+ODVGP_API odvgp_status odvgp_transform_columns(const odvgp_real *X, ptrdiff_t n, ptrdiff_t D,
+		const odvgp_transform *transforms, odvgp_real *out, odvgp_info *info);
+ODVGP_API odvgp_status odvgp_set_transforms(
+		odvgp_model *model, const odvgp_transform *transforms, odvgp_info *info);
+#endif
 
 /* --- training --- */
 
@@ -1700,6 +1744,14 @@ ODVGP_API odvgp_status odvgp_set_bounds(
 	Returns	E_ARG (also: a slot that cannot have a prior) | E_NAME */
 ODVGP_API odvgp_status odvgp_set_prior(odvgp_model *model, const char *name, odvgp_prior kind,
 		odvgp_real a, odvgp_real b, odvgp_info *info);
+
+/*	Multiply the last layer's functions by `scale` > 0: afterwards they have scale times the means,
+	and scale^2 times the variances, to rounding; kernel variances and what else has f's units
+	change (lik's parameters stay; of mixed functions "mixing"). For classes 1 / scale is a
+	temperature. The model is no longer at the optimum of its bound. On an error nothing changes.
+	Returns	E_ARG (scale; a value that would leave its bounds) | E_UNSUPPORTED (a mean function
+			IDENTITY of the last layer) */
+ODVGP_API odvgp_status odvgp_scale_f(odvgp_model *model, odvgp_real scale, odvgp_info *info);
 
 /*	Replace config.optim.lr and .natgrad_step, for example to fall over the steps for which there is
 	time. Steps count from the model's first; NULL keeps a schedule. */
@@ -2264,9 +2316,11 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 #define GP__PREFETCH(p) __builtin_prefetch(p)
 #define GP__UNUSED      __attribute__((unused))
 #define GP__NOINLINE    static __attribute__((noinline))
+#define GP__COLD        __attribute__((cold)) /* runs once a model: small, not fast */
 #else
 #define GP__PREFETCH(p) ((void)0)
 #define GP__UNUSED
+#define GP__COLD
 #ifdef _MSC_VER
 #define GP__INLINE   static __forceinline
 #define GP__NOINLINE static __declspec(noinline)
@@ -2436,8 +2490,8 @@ static void gp__put_real(gp__text *t, double v)
 #endif
 
 /*	Fill info and return the status. Text: "what: sentence", and row and value if row >= 0. */
-static odvgp_status gp__fail(odvgp_info *info, odvgp_status status, const char *what, ptrdiff_t row,
-		gp__wide value, const char *sentence)
+static GP__COLD odvgp_status gp__fail(odvgp_info *info, odvgp_status status, const char *what,
+		ptrdiff_t row, gp__wide value, const char *sentence)
 {
 #ifdef ODVGP_FLOAT_ONLY
 	(void)value;
@@ -2474,26 +2528,27 @@ static odvgp_status gp__fail(odvgp_info *info, odvgp_status status, const char *
 	return status;
 }
 
-static odvgp_status gp__refuse(
+static GP__COLD odvgp_status gp__refuse(
 		odvgp_info *info, odvgp_status status, const char *what, const char *sentence)
 {
 	return gp__fail(info, status, what, -1, 0, sentence);
 }
-static odvgp_status gp__unsupported(odvgp_info *info, const char *what, const char *sentence)
+static GP__COLD odvgp_status gp__unsupported(odvgp_info *info, const char *what,
+		const char *sentence)
 {
 	return gp__refuse(info, ODVGP_E_UNSUPPORTED, what, sentence);
 }
-static odvgp_status gp__is_null(odvgp_info *info, const char *what)
+static GP__COLD odvgp_status gp__is_null(odvgp_info *info, const char *what)
 {
 	return gp__refuse(info, ODVGP_E_ARG, what, "is NULL");
 }
 /*	A size query that fails. */
-static size_t gp__no_size(odvgp_status status)
+static GP__COLD size_t gp__no_size(odvgp_status status)
 {
 	(void)status;
 	return 0;
 }
-static size_t gp__too_large(odvgp_info *info, const char *what)
+static GP__COLD size_t gp__too_large(odvgp_info *info, const char *what)
 {
 	return gp__no_size(gp__refuse(info, ODVGP_E_SIZE, what, "is too large for memory"));
 }
@@ -5309,7 +5364,7 @@ typedef struct {
 	int depth, unknown; /* unknown: the error is a kernel's name */
 } gp__parser;
 
-static uint32_t gp__parse_fail(gp__parser *p, const char *error)
+static GP__COLD uint32_t gp__parse_fail(gp__parser *p, const char *error)
 {
 	if (!p->error) p->error = error;
 	return 0;
@@ -8341,7 +8396,7 @@ static const struct {
 	bytes, then the reals. SOLVE-GP's two blocks are one set of |beta| + |gamma| = M points with the
 	factor [L 0; W^T L_v] and a covariance factor of two blocks. */
 typedef struct {
-	uint32_t magic, version, real_size;
+	uint32_t magic, version, real_size; /* version: above bit 16 GP__TRANSFORMS */
 	uint32_t base_kernels;
 	uint32_t checksum[2]; /* of all that follows; 0 in a file */
 	uint32_t reals[2];    /* their number: low word, high word */
@@ -8456,7 +8511,7 @@ typedef struct {
 	odvgp_real *weights;  /* of patches */
 	odvgp_real *mixing;   /* [F,P] */
 	odvgp_real *hyp, *lik_params, *rule, *A, *b, *beta_centre, *gamma_centre, *x_mean, *x_scale,
-			*y_mean, *y_scale;
+			*y_mean, *y_scale, *transforms;
 } gp__view;
 /*	Set v's pointers for one unit; base NULL only measures. Needs M_factor <= M. Returns the number
 	of reals, -1 on overflow. */
@@ -8497,6 +8552,7 @@ static ptrdiff_t gp__view_layout(
 	GP__PIECE(x_scale, 1, p->D)
 	GP__PIECE(y_mean, 1, p->T)
 	GP__PIECE(y_scale, 1, p->T)
+	GP__PIECE(transforms, 1, (ptrdiff_t)(p->version >> 16))
 #undef GP__PIECE
 	if (p->no_alpha) v->alpha = NULL;
 	return used;
@@ -8523,7 +8579,9 @@ static const gp__predictor *gp__layer_of(const odvgp_server *s)
 static const gp__predictor *gp__served(const odvgp_server *s)
 {
 	const gp__predictor *p = s && s->isa ? gp__layer_of(s) : NULL;
-	return p && p->magic == GP__PREDICTOR_MAGIC && p->version == GP__PREDICTOR_VERSION ? p : NULL;
+	return p && p->magic == GP__PREDICTOR_MAGIC && (p->version & 0xffff) == GP__PREDICTOR_VERSION
+				   ? p
+				   : NULL;
 }
 
 /*	A server of one layer of a checked block. */
@@ -8700,7 +8758,8 @@ static size_t gp__scratch_size(
 	return bytes ? bytes : gp__too_large(info, what);
 }
 
-ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *s, ptrdiff_t rows, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_predict_scratch(const odvgp_server *s, ptrdiff_t rows,
+		odvgp_info *info)
 {
 	return gp__scratch_size(s, rows, 0, info);
 }
@@ -8750,6 +8809,91 @@ static gp__prediction *gp__predict_begin(
 	return t;
 }
 
+/* --- transformed columns ---
+
+	Records of reals: column, kind, how many numbers follow, and these: c, s, low, high, or all
+	`from`, then all `to`. Releases that do not know them refuse the version. */
+
+/*	Their reals. */
+#ifdef ODVGP_NO_TRANSFORMS
+#define GP__TRANSFORMS(p) ((void)(p), (ptrdiff_t)0)
+#else
+#define GP__TRANSFORMS(p) ((ptrdiff_t)((p)->version >> 16))
+#endif
+#define GP__TRANSFORM_MOST (3 + 2 * ODVGP_MOST_KNOTS) /* of a record */
+#define GP__EACH_TRANSFORM(r, p, v) \
+	for (const odvgp_real *r = (v).transforms, *gp__end = r + GP__TRANSFORMS(p); r < gp__end; \
+			r += 3 + (ptrdiff_t)r[2])
+
+/*	T(x) of a record, and its derivatives. */
+GP__NOINLINE odvgp_real gp__transform(
+		const odvgp_real *r, odvgp_real x, odvgp_real *slope, odvgp_real *bend)
+{
+	const odvgp_real *a = r + 3;
+	const ptrdiff_t n = (ptrdiff_t)r[2] / 2;
+	*bend = 0;
+	if (r[1] == ODVGP_TRANSFORM_LINEAR) {
+		ptrdiff_t k = 1;
+		while (k < n - 1 && x > a[k]) k++;
+		*slope = (a[n + k] - a[n + k - 1]) / (a[k] - a[k - 1]);
+		return a[n + k - 1] + *slope * (x - a[k - 1]);
+	}
+	const odvgp_real u = x < a[2] ? a[2] : x > a[3] ? a[3] : x;
+	odvgp_real z, y, w = 1;
+	if (r[1] == ODVGP_TRANSFORM_LOG) {
+		z = u + a[0];
+		y = (odvgp_real)gp__log((gp__wide)z);
+		*slope = 1 / z;
+		z = 1;
+	} else {
+		z = (u - a[0]) / a[1];
+		w = GP__SQRT(1 + z * z);
+		y = (odvgp_real)gp__log1p((gp__wide)(GP__MAX(z, -z) + z * z / (1 + w)));
+		y = z < 0 ? -y : y;
+		*slope = 1 / (a[1] * w);
+	}
+	if (u == x) *bend = -z * *slope * *slope / w;
+	return y + *slope * (x - u);
+}
+
+/*	Whether r, of `left` reals, is a record of a column above `above` and below D. Its numbers are
+	also tried as floats, which files may make of them. */
+static int gp__transform_ok(const odvgp_real *r, ptrdiff_t left, ptrdiff_t above, ptrdiff_t D)
+{
+	odvgp_real f[GP__TRANSFORM_MOST], slope, bend;
+	if (left < 7 || !(r[0] > (odvgp_real)above && r[0] < (odvgp_real)D) ||
+			!(r[2] >= 4 && r[2] <= 2 * ODVGP_MOST_KNOTS))
+		return 0;
+	const int linear = r[1] == ODVGP_TRANSFORM_LINEAR;
+	const ptrdiff_t n = (ptrdiff_t)r[2], h = n / 2;
+	if (left < 3 + n || r[0] != (odvgp_real)(float)(ptrdiff_t)r[0] || r[2] != (odvgp_real)(2 * h) ||
+			(!linear && (n != 4 || !(r[1] == ODVGP_TRANSFORM_LOG || r[1] == ODVGP_TRANSFORM_ASINH))))
+		return 0;
+	GP__FOR(i, 3 + n) {
+		if (!(r[i] > GP__R(-1e30) && r[i] < GP__R(1e30))) return 0;
+		f[i] = (odvgp_real)(float)r[i];
+	}
+	GP__FOR(k, linear ? h : 2) {
+		const odvgp_real *x = f + 3 + (linear ? k : 2 + k), y = x[linear ? h : 0];
+		if (k && (linear ? !(x[0] > x[-1] && y > x[h - 1]) : !(x[0] >= x[-1]))) return 0;
+		gp__transform(f, x[0], &slope, &bend);
+		if (!(slope > GP__R(1e-30) && slope < GP__R(1e30)) || (!linear && !(f[4] > 0))) return 0;
+	}
+	return 1;
+}
+
+/*	Multiplies gradients [n,D] in what the columns of X [n,D] became: in X. */
+static void gp__transform_slopes(
+		const gp__prediction *t, const odvgp_real *X, ptrdiff_t n, odvgp_real *gradient)
+{
+	odvgp_real slope, bend;
+	GP__EACH_TRANSFORM(r, t->p, t->v)
+		for (ptrdiff_t at = (ptrdiff_t)*r; at < n * t->p->D; at += t->p->D) {
+			gp__transform(r, X[at], &slope, &bend);
+			gradient[at] *= slope;
+		}
+}
+
 static void gp__predict_unit(gp__prediction *t, ptrdiff_t k)
 {
 	t->first = k * t->P;
@@ -8766,7 +8910,12 @@ static ptrdiff_t gp__predict_inputs(gp__prediction *t, const odvgp_real *X, ptrd
 	ptrdiff_t D = t->p->D, rows = gp__rows_of_input(p);
 	GP__FOR(i, n) {
 		odvgp_real *x = GP__DESK && p->image_output ? t->patches : t->X + i * D;
-		GP__FOR(d, D) x[d] = (X[i * D + d] - t->v.x_mean[d]) / t->v.x_scale[d];
+		gp__copy(x, X + i * D, D);
+		GP__EACH_TRANSFORM(r, t->p, t->v) {
+			odvgp_real slope, bend, *at = x + (ptrdiff_t)*r;
+			*at = gp__transform(r, *at, &slope, &bend);
+		}
+		GP__FOR(d, D) x[d] = (x[d] - t->v.x_mean[d]) / t->v.x_scale[d];
 		if (GP__DESK && p->image_output) gp__patches_move(p, x, NULL, t->X + i * rows * t->D);
 	}
 	return n * rows;
@@ -9850,6 +9999,12 @@ static void gp__hessian_chunk(gp__gradient *g, const gp__kchunk *c, ptrdiff_t i,
 	}
 }
 
+/*	Whether means' gradients are computed: the Hessian needs them where columns bend. */
+static int gp__gradient_of_mean(const gp__gradient *g)
+{
+	return g->to->dmean || (g->to->hessian && GP__TRANSFORMS(g->t->p));
+}
+
 /*	Row i of k(x,Z) to `to` [m], unless NULL, and of H; its products with the weights to the mean. */
 static void gp__gradient_values(
 		gp__gradient *g, ptrdiff_t i, const gp__gradient_points *z, odvgp_real *to, odvgp_real *H)
@@ -9860,7 +10015,7 @@ static void gp__gradient_values(
 	for (ptrdiff_t j = 0; j < z->m; j += GP__CHUNK) {
 		ptrdiff_t cols = GP__MIN(z->m - j, GP__CHUNK);
 		gp__chunk_forward(t->job, &c, 0, j, g->value);
-		if (g->to->dmean || g->to->dvar) gp__chunk_derivatives(t->job, &c, j);
+		if (gp__gradient_of_mean(g) || g->to->dvar) gp__chunk_derivatives(t->job, &c, j);
 		if (to) gp__copy(to + j, g->value, cols);
 		if (g->to->hessian && z->weights) gp__hessian_chunk(g, &c, i, j, z);
 		for (ptrdiff_t q = 0; z->weights && q < t->P; q++)
@@ -9985,7 +10140,7 @@ static void gp__gradient_mean(gp__gradient *g, ptrdiff_t n)
 			odvgp_real *H = k ? g->H_gamma : g->H + i * groups * gp__padded(p->M);
 			if (!z->m) continue;
 			gp__gradient_values(g, i, z, k ? NULL : t->A + i * p->M, H);
-			for (ptrdiff_t q = 0; z->weights && g->to->dmean && q < P; q++)
+			for (ptrdiff_t q = 0; z->weights && gp__gradient_of_mean(g) && q < P; q++)
 				gp__gradient_sum(g, i, z, z->weights + q * z->m,
 						g->dmean + ((t->first + q) * t->ld + i) * D);
 		}
@@ -10033,6 +10188,7 @@ static void gp__gradient_out(gp__gradient *g, int power, ptrdiff_t first, ptrdif
 		if (power == 2) scale *= scale;
 		GP__FOR(i, count)
 			GP__FOR(d, D) out[i * D + d] = x[f * size + i * D + d] * scale / t->v.x_scale[d];
+		gp__transform_slopes(t, c->X + first * D, count, out);
 		gp__predict_note(c, out, first, count, D);
 	}
 }
@@ -10045,6 +10201,20 @@ static void gp__hessian_out(gp__gradient *g, ptrdiff_t count, gp__prediction_cal
 	GP__FOR(f, t->p->F) {
 		odvgp_real *H = gp__hessian_at(g, f, 0), scale = gp__predict_scale(t, f);
 		GP__FOR(d, count * D * D) H[d] *= scale / t->v.x_scale[d / D % D] / t->v.x_scale[d % D];
+		GP__EACH_TRANSFORM(r, t->p, t->v)
+			GP__FOR(i, count) {
+				ptrdiff_t d = (ptrdiff_t)*r, at = i * D + d, size = t->ld * D;
+				odvgp_real slope, bend, *own = H + i * D * D, sum = 0;
+				gp__transform(r, c->X[g->first * D + at], &slope, &bend);
+				GP__FOR(e, D) {
+					own[d * D + e] *= slope;
+					own[e * D + d] *= slope;
+				}
+				GP__FOR(p, t->p->P)
+					sum += g->dmean[p * size + at] *
+						   (t->p->mixed ? t->v.mixing[f * t->p->P + p] : (odvgp_real)(p == f));
+				own[d * D + d] += sum * bend * scale / t->v.x_scale[d];
+			}
 		gp__predict_note(c, H, g->first, count, D * D);
 	}
 }
@@ -10092,7 +10262,7 @@ static odvgp_status gp__gradient_check(const odvgp_server *s, odvgp_info *info)
 							 : ODVGP_OK;
 }
 
-ODVGP_API size_t odvgp_predict_gradient_scratch(
+ODVGP_API GP__COLD size_t odvgp_predict_gradient_scratch(
 		const odvgp_server *s, ptrdiff_t rows, odvgp_info *info)
 {
 	if (!gp__scratch_size(s, rows, 0, info) || gp__gradient_check(s, info)) return 0;
@@ -10420,6 +10590,9 @@ static odvgp_status gp__uncertain_layout(gp__arena *a, const odvgp_server *s, in
 	if (exact) return gp__unsupported(info, "float", "has too few digits for exact moments");
 #endif
 	const gp__predictor *p = gp__layer_of(s);
+	if (exact && GP__TRANSFORMS(p))
+		return gp__unsupported(info, "server",
+				"has transformed columns and no exact moments: see odvgp_predict_sigma_points");
 	ptrdiff_t D = p->D, F = p->F, U = exact ? p->units : 0, P = exact ? p->P : 0,
 			  M = exact ? p->M : 0, n = exact ? M + p->M_gamma : 0,
 			  terms = exact ? gp__kernel_term(&k, 0, &term) : 0, more = exact > 1;
@@ -10976,17 +11149,19 @@ static size_t gp__uncertain_size(const odvgp_server *s, int exact, odvgp_info *i
 	return gp__uncertain_layout(&a, s, exact, &g, &bytes, info) ? 0 : bytes;
 }
 
-ODVGP_API size_t odvgp_predict_moments_scratch(const odvgp_server *s, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_predict_moments_scratch(const odvgp_server *s, odvgp_info *info)
 {
 	return gp__uncertain_size(s, 1, info);
 }
 
-ODVGP_API size_t odvgp_predict_moments_gradient_scratch(const odvgp_server *s, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_predict_moments_gradient_scratch(const odvgp_server *s,
+		odvgp_info *info)
 {
 	return gp__uncertain_size(s, 2, info);
 }
 
-ODVGP_API size_t odvgp_predict_sigma_points_scratch(const odvgp_server *s, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_predict_sigma_points_scratch(const odvgp_server *s,
+		odvgp_info *info)
 {
 	return gp__uncertain_size(s, 0, info);
 }
@@ -11282,7 +11457,8 @@ static void gp__path_update(odvgp_path *path, ptrdiff_t q)
 
 /* --- odvgp_path_start, odvgp_path_at --- */
 
-ODVGP_API size_t odvgp_path_size(const odvgp_server *s, ptrdiff_t features, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_path_size(const odvgp_server *s, ptrdiff_t features,
+		odvgp_info *info)
 {
 	gp__arena a = gp__measuring();
 	odvgp_path *path;
@@ -11503,7 +11679,8 @@ static void gp__predictor_sum(const gp__predictor *p, uint32_t *sum)
 }
 
 static const char gp__left_out[] =
-		"needs what this build leaves out (ODVGP_LIKELIHOODS, ODVGP_KERNELS, ODVGP_MEMBERS)";
+		"needs what this build leaves out (ODVGP_LIKELIHOODS, ODVGP_KERNELS, ODVGP_MEMBERS, "
+		"ODVGP_NO_TRANSFORMS)";
 static const char gp__too_many_base_kernels[] =
 		"its kernel has more terms than this build allows: compile with a larger "
 		"ODVGP_MAX_BASE_KERNELS";
@@ -11518,7 +11695,7 @@ static odvgp_status gp__predictor_start_check(
 	if (p->magic != GP__PREDICTOR_MAGIC)
 		return gp__refuse(
 				info, ODVGP_E_FORMAT, what, "holds no predictor of a machine like this one");
-	if (p->version != GP__PREDICTOR_VERSION)
+	if ((p->version & 0xffff) != GP__PREDICTOR_VERSION)
 		return gp__fail(info, ODVGP_E_UNSUPPORTED, what, -1, (gp__wide)p->version,
 				"holds a predictor of another version: freeze the model again with this one");
 	if (p->base_kernels > ODVGP_MAX_BASE_KERNELS)
@@ -11585,7 +11762,8 @@ static odvgp_status gp__predictor_has(const gp__predictor *p, const char *what, 
 						   p->base_kernels * GP__BASE_KERNEL_WORDS;
 	int has = (p->layers > 1 || gp__likelihoods[p->likelihood].y_moments) &&
 			  (gp__is_dense(p) || GP__MEMBERS_INVERSE) &&
-			  (GP__DESK || (p->layers == 1 && !p->patches.height && !p->mixed));
+			  (GP__DESK || (p->layers == 1 && !p->patches.height && !p->mixed)) &&
+			  GP__TRANSFORMS(p) == (ptrdiff_t)(p->version >> 16);
 	for (uint32_t l = 0; l < p->base_kernels; l++, base += GP__BASE_KERNEL_WORDS)
 		has = has && GP__KERNEL_HAS(base[0]);
 	return has ? ODVGP_OK : gp__unsupported(info, what, gp__left_out);
@@ -11612,6 +11790,12 @@ static int gp__predictor_reals_ok(const gp__predictor *p)
 		GP__FOR(t, p->T)
 			if (v.y_mean[t] != 0 || v.y_scale[t] != 1) return 0;
 	if (lik && of->param[0].rate && !(v.lik_params[0] < 1)) return 0;
+	ptrdiff_t left = GP__TRANSFORMS(p), column = -1;
+	for (const odvgp_real *r = v.transforms; left; r += 3 + (ptrdiff_t)r[2]) {
+		if (!gp__transform_ok(r, left, column, p->D)) return 0;
+		column = (ptrdiff_t)r[0];
+		left -= 3 + (ptrdiff_t)r[2];
+	}
 	/* beta comes first: all reals */
 	return gp__finite(v.beta, (ptrdiff_t)gp__predictor_reals(p));
 }
@@ -11723,7 +11907,7 @@ static gp__file gp__file_make(int mode, const void *at, size_t size)
 	return f;
 }
 
-static odvgp_status gp__bad_file(odvgp_info *info, const char *sentence)
+static GP__COLD odvgp_status gp__bad_file(odvgp_info *info, const char *sentence)
 {
 	return gp__refuse(info, ODVGP_E_FORMAT, "model file", sentence);
 }
@@ -11817,7 +12001,7 @@ static odvgp_status gp__file_predictor_read(
 	return ODVGP_OK;
 }
 
-ODVGP_API size_t odvgp_server_size(const void *file, size_t file_bytes, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_server_size(const void *file, size_t file_bytes, odvgp_info *info)
 {
 	gp__file f;
 	gp__file_head h;
@@ -11826,8 +12010,8 @@ ODVGP_API size_t odvgp_server_size(const void *file, size_t file_bytes, odvgp_in
 	return gp__file_predictor_size(&f, &h, &need, info) ? 0 : need;
 }
 
-ODVGP_API odvgp_status odvgp_load_user(const void *file, size_t file_bytes, const void **user,
-		size_t *user_bytes, odvgp_info *info)
+ODVGP_API GP__COLD odvgp_status odvgp_load_user(const void *file, size_t file_bytes,
+		const void **user, size_t *user_bytes, odvgp_info *info)
 {
 	gp__file f;
 	gp__file_head h;
@@ -11839,7 +12023,7 @@ ODVGP_API odvgp_status odvgp_load_user(const void *file, size_t file_bytes, cons
 	return ODVGP_OK;
 }
 
-ODVGP_API odvgp_status odvgp_server_from_memory(odvgp_server *server, const void *file,
+ODVGP_API GP__COLD odvgp_status odvgp_server_from_memory(odvgp_server *server, const void *file,
 		size_t file_bytes, odvgp_isa isa, void *block, size_t block_bytes, odvgp_info *info)
 {
 	gp__file f;
@@ -11961,7 +12145,7 @@ static odvgp_status gp__unwritten(odvgp_info *info)
 	return gp__refuse(info, ODVGP_E_IO, "path", "the file could not be written");
 }
 
-ODVGP_API odvgp_status odvgp_file_write(
+ODVGP_API GP__COLD odvgp_status odvgp_file_write(
 		const char *path, const void *file, size_t file_bytes, odvgp_info *info)
 {
 	char beside[1024];
@@ -12003,7 +12187,7 @@ static FILE *gp__file_of(const char *path, size_t *bytes)
 	return NULL;
 }
 
-ODVGP_API size_t odvgp_file_size(const char *path, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_file_size(const char *path, odvgp_info *info)
 {
 	size_t bytes = 0;
 	FILE *file = path ? gp__file_of(path, &bytes) : NULL;
@@ -12014,7 +12198,7 @@ ODVGP_API size_t odvgp_file_size(const char *path, odvgp_info *info)
 	return file ? bytes : 0;
 }
 
-ODVGP_API odvgp_status odvgp_file_read(
+ODVGP_API GP__COLD odvgp_status odvgp_file_read(
 		const char *path, size_t *file_bytes, void *block, size_t block_bytes, odvgp_info *info)
 {
 	size_t bytes;
@@ -12128,12 +12312,13 @@ static size_t gp__online_bytes(const odvgp_server *s, ptrdiff_t most, int scratc
 	return a.used + 64 + (scratch ? bytes : 0);
 }
 
-ODVGP_API size_t odvgp_online_size(const odvgp_server *s, ptrdiff_t most, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_online_size(const odvgp_server *s, ptrdiff_t most, odvgp_info *info)
 {
 	return gp__online_bytes(s, most, 0, info);
 }
 
-ODVGP_API size_t odvgp_online_scratch(const odvgp_server *s, ptrdiff_t most, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_online_scratch(const odvgp_server *s, ptrdiff_t most,
+		odvgp_info *info)
 {
 	return gp__online_bytes(s, most, 1, info);
 }
@@ -12309,7 +12494,7 @@ static void gp__online_first(
 	gp__online_product(t, G, m, z);
 }
 
-ODVGP_API odvgp_status odvgp_online_start(odvgp_online *online, const odvgp_server *s,
+ODVGP_API GP__COLD odvgp_status odvgp_online_start(odvgp_online *online, const odvgp_server *s,
 		ptrdiff_t most, void *block, size_t block_bytes, void *scratch, size_t scratch_bytes,
 		odvgp_info *info)
 {
@@ -12924,7 +13109,7 @@ static double gp__adapt_step(gp__adapt *g, ptrdiff_t i, double now)
 	return now;
 }
 
-ODVGP_API size_t odvgp_online_adapt_scratch(const odvgp_online *o, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_online_adapt_scratch(const odvgp_online *o, odvgp_info *info)
 {
 	gp__adapt g;
 	gp__arena a = gp__measuring();
@@ -12973,7 +13158,7 @@ ODVGP_API odvgp_status odvgp_online_adapt(odvgp_online *o, const odvgp_real *X, 
 	return ODVGP_OK;
 }
 
-ODVGP_API size_t odvgp_online_seal(odvgp_online *o, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_online_seal(odvgp_online *o, odvgp_info *info)
 {
 	if (!o || !o->z) return gp__no_size(gp__is_null(info, "online"));
 	gp__predictor *p = gp__online_block(o);
@@ -13829,12 +14014,13 @@ static size_t gp__rows_scratch(
 		   sizeof(odvgp_real) - 1;
 }
 
-ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *s, ptrdiff_t rows, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_predict_scratch(const odvgp_server *s, ptrdiff_t rows,
+		odvgp_info *info)
 {
 	return gp__rows_scratch(s, rows, 0, info);
 }
 
-ODVGP_API size_t odvgp_predict_gradient_scratch(
+ODVGP_API GP__COLD size_t odvgp_predict_gradient_scratch(
 		const odvgp_server *s, ptrdiff_t rows, odvgp_info *info)
 {
 	return gp__rows_scratch(s, rows, 1, info);
@@ -14319,6 +14505,8 @@ static odvgp_status gp__compact_head(const odvgp_server *s, gp__compact *p, odvg
 				from->layers > 1 ? "has several layers"
 				: from->patches.height ? "is of images"
 									   : "learns online (odvgp_online_start)");
+	if (from->version >> 16)
+		return gp__unsupported(info, "server", "has transformed columns");
 	const gp__likelihood *lik = &gp__likelihoods[from->likelihood];
 	const uint32_t *words = gp__predictor_kernel(from);
 	const int linear = gp__mean_functions[from->mean_function].A ||
@@ -14350,7 +14538,7 @@ static odvgp_status gp__compact_head(const odvgp_server *s, gp__compact *p, odvg
 	return ODVGP_OK;
 }
 
-ODVGP_API size_t odvgp_compact_size(const odvgp_server *server, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_compact_size(const odvgp_server *server, odvgp_info *info)
 {
 	gp__compact p;
 	return gp__compact_head(server, &p, info) ? 0 : p.bytes;
@@ -14364,17 +14552,18 @@ static size_t gp__compact_scratch(const odvgp_server *server, int gradients, odv
 	return status ? 0 : (gp__row_init(&p, &r, gradients, NULL) + 1) * sizeof(odvgp_real) - 1;
 }
 
-ODVGP_API size_t odvgp_compact_scratch(const odvgp_server *server, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_compact_scratch(const odvgp_server *server, odvgp_info *info)
 {
 	return gp__compact_scratch(server, 0, info);
 }
 
-ODVGP_API size_t odvgp_compact_gradient_scratch(const odvgp_server *server, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_compact_gradient_scratch(const odvgp_server *server,
+		odvgp_info *info)
 {
 	return gp__compact_scratch(server, 1, info);
 }
 
-ODVGP_API odvgp_status odvgp_compact(
+ODVGP_API GP__COLD odvgp_status odvgp_compact(
 		const odvgp_server *server, void *block, size_t block_bytes, odvgp_info *info)
 {
 	gp__compact head, *p = (gp__compact *)block;
@@ -14570,6 +14759,7 @@ static ptrdiff_t gp__export_is(const gp__export *e, char sign)
 	case 's': return p->factor == GP__FACTOR_OF_S;
 	case 'i': return p->factor == GP__FACTOR_OF_INVERSE;
 	case 'b': return p->M_factor < M;
+	case 't': return GP__TRANSFORMS(p);
 	default: return gp__mean_functions[mean].A || mean == ODVGP_MEAN_FUNCTION_IDENTITY; /* a */
 	}
 }
@@ -14993,6 +15183,22 @@ static void gp__export_unit(gp__export *e, char table)
 	}
 }
 
+/*	T and its derivative, as gp__transform has them. */
+static const char gp__export_columns[] =
+		"static inline void $N_columns(const $R *x, $R *to, $R *slope) {"
+		"$(dD {to[d] = x[d]; slope[d] = 1;}"
+		"for (const $R *a = $N_transforms; a < $N_transforms + $t;) {"
+		"const int d = (int)a[0], kind = (int)a[1], n = (int)a[2] / 2; $R u = x[d]; a += 3;"
+		"if (kind == 3) {int k = 1; while (k < n - 1 && u > a[k]) k++;"
+		"slope[d] = (a[n + k] - a[n + k - 1]) / (a[k] - a[k - 1]);"
+		"to[d] = a[n + k - 1] + slope[d] * (u - a[k - 1]);}"
+		"else {u = u < a[2] ? a[2] : u > a[3] ? a[3] : u;"
+		"if (kind == 1) {to[d] = $[log](u + a[0]); slope[d] = 1 / (u + a[0]);}"
+		"else {const $R z = (u - a[0]) / a[1], w = $[sqrt](1 + z * z);"
+		"to[d] = $[log1p]((z < 0 ? -z : z) + z * z / (1 + w)); if (z < 0) to[d] = -to[d];"
+		"slope[d] = 1 / (a[1] * w);}"
+		"to[d] += slope[d] * (x[d] - u);} a += 2 * n;}}";
+
 static void gp__export_tables(gp__export *e)
 {
 	static const char *const tables[] = {
@@ -15009,6 +15215,12 @@ static void gp__export_tables(gp__export *e)
 		gp__emit_end(e);
 	}
 	gp__predict_unit(e->t, 0);
+	if (GP__TRANSFORMS(e->p)) {
+		gp__emit_begin(e, "transforms");
+		GP__FOR(i, GP__TRANSFORMS(e->p)) gp__emit_number(e, (double)v->transforms[i]);
+		gp__emit_end(e);
+		gp__emit(e, gp__export_columns);
+	}
 	if (sloped) gp__emit_begin(e, "middle");
 	for (ptrdiff_t d = 0; sloped && d < e->p->D; d++) gp__emit_number(e, (double)v->x_mean[d]);
 	if (sloped) gp__emit_end(e);
@@ -15038,6 +15250,7 @@ static const char gp__export_unsolve[] =
 /*	Moments of the processes. f: the first one of a unit. */
 static const char gp__export_predict[] =
 		"static inline void $N_$?mlatent$.$!mpredict$." GP__EXPORT_CALL
+		"$?t$R moved[$D], slope[$D]; $N_columns(x, moved, slope); x = moved;$."
 		"const $R *z = $N_points, *w = $N_weights, *s = $N_scales, *l = $N_factor, *r = $N_root, "
 		"*c = $N_constants; $R u[$C], a[$M]$!s, b[$M]$.$?g, y[$M], h[$G], g[$P * $C], H[$M * $G]$.;"
 		"for (int f = 0; f < $Q; f += $P, s += $S, c += $K) {"
@@ -15050,7 +15263,8 @@ static const char gp__export_predict[] =
 		"$(pP {mean[f + p] += $N_bias[f + p];"
 		"$?a$(dD mean[f + p] += $N_a[(f + p) * $D + d] * (x[d] - $N_middle[d]);$."
 		"$?g$(dD dmean[(f + p) * $D + d] = $?a$N_a[(f + p) * $D + d]$.$!a0$.;"
-		"$N_back(u, g + p * $C, s, dmean + (f + p) * $D);$.}"
+		"$N_back(u, g + p * $C, s, dmean + (f + p) * $D);"
+		"$?t$(dD dmean[(f + p) * $D + d] *= slope[d];$.$.}"
 		"$!gif (!var) continue;$. $R e = $N_prior$?g_slopes$.(c, u, u$?g, h$.);"
 		"$?sl = $N_solve(l, a); $(iM e -= a[i] * a[i]; if (e < 0) e = 0;$."
 		"$(pP {$R v = e;"
@@ -15066,7 +15280,7 @@ static const char gp__export_predict[] =
 		"$?g$(iC g[i] = 0; $(jM $N_add(2 * y[j], H + j * $G, u, beta + j * $C, g);"
 		"if ($?se$.$!sv$. > 0) $N_add(2, h, u, u, g); $(dD dvar[(f + p) * $D + d] = 0;"
 		"$N_back(u, g, s, dvar + (f + p) * $D);"
-		"$(dD dvar[(f + p) * $D + d] *= $N_variances[f + p];$.}}}";
+		"$(dD dvar[(f + p) * $D + d] *= $?tslope[d] * $.$N_variances[f + p];$.}}}";
 
 static const char gp__export_mix[] =
 		"static inline void $N_predict" GP__EXPORT_CALL
@@ -15273,6 +15487,16 @@ static void gp__export_row(gp__export *e, ptrdiff_t i, odvgp_real *x)
 		x[column.column] = (odvgp_real)(column.shift + 0.7 * gp__export_place(e, g, c, j) +
 										0.3 * gp__export_place(e, g, c, (j + 1) % M));
 	}
+	GP__EACH_TRANSFORM(r, e->p, *v) { /* x <- T^-1(x), between low and high */
+		int linear = r[1] == ODVGP_TRANSFORM_LINEAR;
+		odvgp_real *at = x + (ptrdiff_t)*r, low = r[linear ? 3 : 5], slope, bend,
+				   high = r[linear ? 2 + (ptrdiff_t)r[2] / 2 : 6];
+		for (int k = 0; k < 60; k++) {
+			const odvgp_real middle = low + (high - low) / 2;
+			*(gp__transform(r, middle, &slope, &bend) < *at ? &low : &high) = middle;
+		}
+		*at = low;
+	}
 	GP__FOR(d, e->p->D) x[d] = (odvgp_real)gp__export_round(e, (double)x[d]);
 }
 
@@ -15323,7 +15547,15 @@ static double gp__export_scale(const gp__export *e, const gp__export_work *w, pt
 		GP__FOR(i, GP__EXPORT_ROWS)
 			scale = GP__MAX(scale, fabs((double)w->rows[i * (D + e->answers) + D + k]));
 	else scale = j < F ? sqrt((double)w->prior[j]) : (double)w->prior[j - F];
-	return k < 2 * F || j >= 2 * F ? scale : scale / (double)e->t->v.x_scale[(k - 2 * F) % D];
+	if (k < 2 * F || j >= 2 * F) return scale;
+	double unit = (double)e->t->v.x_scale[k = (k - 2 * F) % D], steepest = 0;
+	GP__EACH_TRANSFORM(r, e->p, e->t->v)
+		for (ptrdiff_t i = 0; i < GP__EXPORT_ROWS && *r == (odvgp_real)k; i++) {
+			odvgp_real slope, bend;
+			gp__transform(r, w->rows[i * (D + e->answers) + k], &slope, &bend);
+			steepest = GP__MAX(steepest, (double)slope);
+		}
+	return scale / unit * (steepest > 0 ? steepest : 1);
 }
 
 static void gp__export_rows(gp__export *e, const gp__export_work *w)
@@ -15435,7 +15667,7 @@ static size_t gp__export_layout(
 	return w->bytes && !a->bad ? a->used + w->bytes + 128 : 0;
 }
 
-ODVGP_API size_t odvgp_export_scratch(const odvgp_server *s, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_export_scratch(const odvgp_server *s, odvgp_info *info)
 {
 	const odvgp_export_settings any = {"f", 0, 0, NULL, NULL, NULL, NULL};
 	gp__arena a = gp__measuring();
@@ -15446,7 +15678,7 @@ ODVGP_API size_t odvgp_export_scratch(const odvgp_server *s, odvgp_info *info)
 	return bytes ? bytes : gp__too_large(info, "server");
 }
 
-ODVGP_API odvgp_status odvgp_export(const odvgp_server *s, const odvgp_export_settings *o,
+ODVGP_API GP__COLD odvgp_status odvgp_export(const odvgp_server *s, const odvgp_export_settings *o,
 		odvgp_export_costs *costs, void *scratch, size_t scratch_bytes, odvgp_info *info)
 {
 	odvgp_status status = gp__export_check(s, o, info);
@@ -15827,6 +16059,7 @@ struct odvgp_model {
 	int slot_lik_params, lik_slots, slot_lik_free_params, lik_free_slots;
 	int slot_mixing; /* 0: functions are the last unit's */
 	int warm_due;    /* warm starts with which odvgp_fit begins */
+	const odvgp_transform *transforms; /* [D] of odvgp_set_transforms, or NULL */
 	/* moments, objective: for bounds without q. root: sqrt(e / w) of rows of weight w and noise
 	   e s; none: all 1 */
 	gp__ref X, Y, root, lik_params, lik_free_params, expect, moments, objective;
@@ -16434,12 +16667,12 @@ ODVGP_API odvgp_events odvgp_model_events(const odvgp_model *m)
 	return gp__model_ok(m) ? m->tape.events : none;
 }
 
-ODVGP_API const odvgp_slot *odvgp_slot_at(const odvgp_model *m, int i)
+ODVGP_API GP__COLD const odvgp_slot *odvgp_slot_at(const odvgp_model *m, int i)
 {
 	return gp__model_ok(m) && i >= 0 && i < m->par.slots ? &m->par.slot[i + 1] : NULL;
 }
 
-ODVGP_API const odvgp_slot *odvgp_slot_find(const odvgp_model *m, const char *name)
+ODVGP_API GP__COLD const odvgp_slot *odvgp_slot_find(const odvgp_model *m, const char *name)
 {
 	return gp__model_ok(m) ? odvgp_slot_at(m, gp__slot_index(&m->par, name) - 1) : NULL;
 }
@@ -16524,7 +16757,7 @@ static odvgp_status gp__slots_result(int hits, int all, const char *why, odvgp_i
 	return gp__refuse(info, all ? ODVGP_E_ARG : ODVGP_E_NAME, "name", all ? why : NULL);
 }
 
-ODVGP_API odvgp_status odvgp_set_trainable(
+ODVGP_API GP__COLD odvgp_status odvgp_set_trainable(
 		odvgp_model *m, const char *name, int trainable, odvgp_info *info)
 {
 	int hits = 0;
@@ -16554,7 +16787,7 @@ static void gp__bound_slot(odvgp_model *m, int s, odvgp_real low, odvgp_real hig
 	gp__touch(m, s);
 }
 
-ODVGP_API odvgp_status odvgp_set_bounds(
+ODVGP_API GP__COLD odvgp_status odvgp_set_bounds(
 		odvgp_model *m, const char *name, odvgp_real low, odvgp_real high, odvgp_info *info)
 {
 	int hits = 0, all = 0;
@@ -16571,7 +16804,7 @@ ODVGP_API odvgp_status odvgp_set_bounds(
 	return gp__slots_result(hits, all, "only positive numbers have bounds", info);
 }
 
-ODVGP_API odvgp_status odvgp_set_prior(odvgp_model *m, const char *name, odvgp_prior kind,
+ODVGP_API GP__COLD odvgp_status odvgp_set_prior(odvgp_model *m, const char *name, odvgp_prior kind,
 		odvgp_real a, odvgp_real b, odvgp_info *info)
 {
 	int hits = 0, all = 0;
@@ -16593,7 +16826,7 @@ ODVGP_API odvgp_status odvgp_set_prior(odvgp_model *m, const char *name, odvgp_p
 }
 
 #ifndef ODVGP_FLOAT_ONLY
-ODVGP_API size_t odvgp_kernel_text(const odvgp_model *m, char *text, size_t text_bytes)
+ODVGP_API GP__COLD size_t odvgp_kernel_text(const odvgp_model *m, char *text, size_t text_bytes)
 {
 	gp__text t = {text, text_bytes, 0};
 	if (!gp__model_ok(m) || (!text && text_bytes)) return 0;
@@ -19000,7 +19233,7 @@ static void gp__jitter_defaults(odvgp_config *c, ptrdiff_t M)
 	c->jitter.max = GP__R(1e-2);
 }
 
-ODVGP_API odvgp_config odvgp_config_defaults(
+ODVGP_API GP__COLD odvgp_config odvgp_config_defaults(
 		ptrdiff_t N, ptrdiff_t D, ptrdiff_t P, ptrdiff_t M, ptrdiff_t M_gamma)
 {
 	odvgp_config c;
@@ -19421,7 +19654,7 @@ static odvgp_status gp__no_field(const char *name, size_t n, odvgp_info *info)
 	return gp__refuse(info, ODVGP_E_NAME, "config", sentence);
 }
 
-ODVGP_API odvgp_status odvgp_config_set(
+ODVGP_API GP__COLD odvgp_status odvgp_config_set(
 		odvgp_config *config, const char *assignment, odvgp_info *info)
 {
 	gp__parser p;
@@ -19452,13 +19685,13 @@ ODVGP_API odvgp_status odvgp_config_set(
 	return ODVGP_OK;
 }
 
-ODVGP_API const char *odvgp_config_name(int i)
+ODVGP_API GP__COLD const char *odvgp_config_name(int i)
 {
 	const gp__field *field = gp__field_at(i);
 	return field ? field->name : NULL;
 }
 
-ODVGP_API const char *odvgp_config_words(const char *name)
+ODVGP_API GP__COLD const char *odvgp_config_words(const char *name)
 {
 	int layer;
 	odvgp_config one;
@@ -19478,7 +19711,7 @@ static odvgp_target gp__target_of(const gp__likelihood *lik)
 										: ODVGP_TARGET_POSITIVE;
 }
 
-ODVGP_API odvgp_likelihood_facts odvgp_likelihood_about(odvgp_likelihood kind)
+ODVGP_API GP__COLD odvgp_likelihood_facts odvgp_likelihood_about(odvgp_likelihood kind)
 {
 	odvgp_likelihood_facts f;
 	memset(&f, 0, sizeof f);
@@ -19496,7 +19729,7 @@ ODVGP_API odvgp_likelihood_facts odvgp_likelihood_about(odvgp_likelihood kind)
 	return f;
 }
 
-ODVGP_API odvgp_kernel_facts odvgp_kernel_about(int i)
+ODVGP_API GP__COLD odvgp_kernel_facts odvgp_kernel_about(int i)
 {
 	odvgp_kernel_facts f;
 	int n = 0;
@@ -19514,7 +19747,7 @@ ODVGP_API odvgp_kernel_facts odvgp_kernel_about(int i)
 
 ODVGP_API size_t odvgp_config_size(void) { return sizeof(odvgp_config); }
 
-ODVGP_API void odvgp_config_threads(odvgp_config *c, const odvgp_threads *threads)
+ODVGP_API GP__COLD void odvgp_config_threads(odvgp_config *c, const odvgp_threads *threads)
 {
 	static const odvgp_threads serial = {NULL, NULL, 0};
 	if (c) c->threads = threads ? *threads : serial;
@@ -20682,6 +20915,36 @@ static int gp__has_own_mean(const gp__unit *u)
 
 /* --- sizes and checks --- */
 
+/*	The record of transform t of column d; returns its reals: 0 of NONE, -1: t is not one. */
+static ptrdiff_t gp__transform_put(const odvgp_transform *t, ptrdiff_t d, odvgp_real *r)
+{
+	const int linear = t->kind == ODVGP_TRANSFORM_LINEAR;
+	const ptrdiff_t n = linear ? t->knots : 2;
+	if (t->kind == ODVGP_TRANSFORM_NONE) return 0;
+	if (n < 2 || n > ODVGP_MOST_KNOTS || (linear && (!t->from || !t->to))) return -1;
+	const odvgp_real two[4] = {t->c, t->s, t->low, t->high};
+	r[0] = (odvgp_real)d;
+	r[1] = (odvgp_real)(int)t->kind;
+	r[2] = (odvgp_real)(2 * n);
+	gp__copy(r + 3, linear ? t->from : two, n);
+	gp__copy(r + 3 + n, linear ? t->to : two + 2, n);
+	if (t->kind == ODVGP_TRANSFORM_LOG) r[4] = 1; /* it has no s */
+	return 3 + 2 * n;
+}
+
+/*	Reals of all records, which go to `to` or NULL. */
+static ptrdiff_t gp__transforms_put(const odvgp_transform *t, ptrdiff_t D, odvgp_real *to)
+{
+	odvgp_real r[GP__TRANSFORM_MOST];
+	ptrdiff_t all = 0;
+	for (ptrdiff_t d = 0; t && d < D; d++) {
+		const ptrdiff_t n = gp__transform_put(t + d, d, r);
+		if (to) gp__copy(to + all, r, n);
+		all += n;
+	}
+	return all;
+}
+
 /*	u: the layer's first unit. Returns the count of reals, -1 on overflow. */
 static ptrdiff_t gp__predictor_sizes(const gp__unit *u, gp__predictor *p)
 {
@@ -20695,6 +20958,8 @@ static ptrdiff_t gp__predictor_sizes(const gp__unit *u, gp__predictor *p)
 	p->seed[1] = (uint32_t)(c->seed >> 32);
 	p->magic = GP__PREDICTOR_MAGIC;
 	p->version = GP__PREDICTOR_VERSION;
+	if (!u->layer)
+		p->version |= (uint32_t)gp__transforms_put(u->model->transforms, u->D, NULL) << 16;
 	p->real_size = sizeof(odvgp_real);
 	p->base_kernels = u->kernel.base_kernels;
 	p->nhyp = (int32_t)u->kernel.nhyp;
@@ -20727,7 +20992,7 @@ static ptrdiff_t gp__predictor_sizes(const gp__unit *u, gp__predictor *p)
 	return reals;
 }
 
-ODVGP_API size_t odvgp_predictor_size(const odvgp_model *m, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_predictor_size(const odvgp_model *m, odvgp_info *info)
 {
 	gp__predictor p;
 	size_t all = 0;
@@ -20919,6 +21184,7 @@ static void gp__predictor_write(gp__unit *u, const odvgp_scales *sc, gp__predict
 		gp__copy(v.rule, m->tape.rule, gp__rule_numbers(m->tape.lik_nodes));
 	}
 	if (p->mixed) gp__copy_slot(m, m->slot_mixing, v.mixing);
+	if (!u->layer) gp__transforms_put(m->transforms, u->D, v.transforms);
 	gp__copy_or(v.x_mean, u->layer ? NULL : sc->x_mean, u->D, 0);
 	gp__copy_or(v.x_scale, u->layer ? NULL : sc->x_scale, u->D, 1);
 	gp__copy_or(v.y_mean, hidden ? NULL : sc->y_mean, p->T, 0);
@@ -21637,7 +21903,7 @@ static void gp__fit_layout(gp__fit *f, gp__arena *a)
 	f->r = gp__take(a, u->P, tile);
 }
 
-ODVGP_API size_t odvgp_fit_q_scratch(const odvgp_model *m, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_fit_q_scratch(const odvgp_model *m, odvgp_info *info)
 {
 	gp__arena a = gp__measuring();
 	gp__fit f;
@@ -22150,7 +22416,7 @@ static odvgp_status gp__online_stage(
 	return ODVGP_OK;
 }
 
-ODVGP_API odvgp_status odvgp_online_store(
+ODVGP_API GP__COLD odvgp_status odvgp_online_store(
 		const odvgp_online *o, odvgp_model *m, odvgp_info *info)
 {
 	odvgp_status s = ODVGP_OK;
@@ -22470,6 +22736,94 @@ ODVGP_API odvgp_status odvgp_set_step_sizes(odvgp_model *m, const odvgp_schedule
 	if (bad) return gp__refuse(info, ODVGP_E_ARG, bad, "is not a valid schedule");
 	if (lr) m->cfg.optim.lr = *lr;
 	if (natgrad_step) m->cfg.optim.natgrad_step = *natgrad_step;
+	return ODVGP_OK;
+}
+
+/* --- the scale of f --- */
+
+/*	Multiply values `at` to at + n of theta; `write` 0: only check that this can be done. */
+static odvgp_status gp__values_scale(
+		odvgp_model *m, ptrdiff_t at, ptrdiff_t n, gp__wide times, int write, odvgp_info *info)
+{
+	GP__FROM(i, at, at + n) {
+		int s = gp__slot_of(&m->par, i);
+		const odvgp_slot *slot = &m->par.slot[s];
+		const gp__slot_state *state = &m->par.state[s];
+		odvgp_real *to = (slot->positive ? m->par.value : m->par.theta) + i;
+		odvgp_real v = (odvgp_real)(times * (gp__wide)*to);
+		int in = v - v == 0 && (!slot->positive || (v > 0 && v >= state->low && v <= state->high));
+		if (!in)
+			return gp__fail(info, ODVGP_E_ARG, slot->name, i - slot->offset, (gp__wide)v,
+					"would leave its bounds");
+		if (!write) continue;
+		*to = v;
+		if (slot->positive) m->par.theta[i] = gp__from_positive(&m->par, s, v);
+	}
+	return ODVGP_OK;
+}
+
+/*	The kernel's values that multiply it: of a sum each term's, of a product the first factor's. */
+static odvgp_status gp__kernel_scale(
+		gp__unit *u, gp__wide square, int write, odvgp_info *info)
+{
+	const gp__kernel *k = &u->kernel;
+	ptrdiff_t hyp = u->model->par.slot[u->slot_kernel].offset;
+	unsigned char on[GP__MAX_NODES] = {0};
+	odvgp_status s = ODVGP_OK;
+	on[k->nnode - 1] = 1;
+	for (uint32_t n = k->nnode; n-- > 0 && !s;) {
+		const uint32_t *node = k->node[n];
+		if (!on[n]) continue;
+		if (node[0] != GP__NODE_BASE_KERNEL) {
+			on[node[1]] = 1;
+			on[node[2]] |= node[0] == GP__NODE_SUM;
+			continue;
+		}
+		const gp__base_kernel *base = &k->base[node[1]];
+		int power = base->type == GP__POLYNOMIAL;
+		gp__wide times = power ? gp__pow(square, 1 / (gp__wide)base->degree) : square;
+		s = gp__values_scale(u->model, hyp + base->var, base->nvar, times, write, info);
+		if (!s && power)
+			s = gp__values_scale(u->model, hyp + base->shape_param, 1, times, write, info);
+	}
+	return s;
+}
+
+static odvgp_status gp__unit_scale_f(gp__unit *u, gp__wide scale, int write, odvgp_info *info)
+{
+	odvgp_model *m = u->model;
+	int mixed = gp__is_mixed(u);
+	odvgp_status s = ODVGP_OK;
+	if (!mixed && u->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY)
+		return gp__unsupported(info, "mean_function", "IDENTITY has no scale");
+	if (!mixed) s = gp__kernel_scale(u, scale * scale, write, info);
+	for (int i = 1; i <= m->par.slots && !s; i++) {
+		const gp__slot_state *state = &m->par.state[i];
+		int power = i == u->slot_q_diag ? -2 : state->power;
+		if (mixed ? i != m->slot_mixing : !power || state->unit != u->number) continue;
+		gp__wide times = power > 0 ? scale : power < -1 ? 1 / (scale * scale) : 1 / scale;
+		s = gp__values_scale(m, m->par.slot[i].offset, m->par.slot[i].count, times, write, info);
+	}
+	for (int k = 0; k < GP__JITTERS && write && !mixed; k++)
+		u->jitter[k].raised *= (odvgp_real)(scale * scale);
+	return s;
+}
+
+ODVGP_API odvgp_status odvgp_scale_f(odvgp_model *m, odvgp_real scale, odvgp_info *info)
+{
+	if (!gp__model_ok(m)) return gp__is_null(info, "model");
+	if (!(scale > 0 && scale < GP__W(HUGE_VAL)))
+		return gp__refuse(info, ODVGP_E_ARG, "scale", "must be finite and above 0");
+	for (int write = 0; write < 2; write++)
+		GP__EACH_UNIT(u, m) {
+			odvgp_status s = gp__is_last(u) ? gp__unit_scale_f(u, scale, write, info) : ODVGP_OK;
+			if (s) return s;
+		}
+	uint64_t fitted = m->state.fitted;
+	m->warm_due = 0;
+	gp__touch_all(m);
+	m->state.good_valid = 0;
+	m->state.fitted = fitted; /* q is still the scaled functions' */
 	return ODVGP_OK;
 }
 
@@ -24689,7 +25043,7 @@ static gp__reader *gp__reader_layout(gp__arena *a, const odvgp_model *m)
 	return r;
 }
 
-ODVGP_API size_t odvgp_reader_size(const odvgp_model *m, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_reader_size(const odvgp_model *m, odvgp_info *info)
 {
 	gp__arena a = gp__measuring();
 	if (gp__reader_refuses(m, info)) return 0;
@@ -24697,8 +25051,8 @@ ODVGP_API size_t odvgp_reader_size(const odvgp_model *m, odvgp_info *info)
 	return a.bad ? gp__too_large(info, "block") : a.used + 64;
 }
 
-ODVGP_API odvgp_status odvgp_set_reader(odvgp_model *m, const odvgp_reader *reader, void *block,
-		size_t block_bytes, odvgp_info *info)
+ODVGP_API GP__COLD odvgp_status odvgp_set_reader(odvgp_model *m, const odvgp_reader *reader,
+		void *block, size_t block_bytes, odvgp_info *info)
 {
 	gp__arena a;
 	odvgp_status s = gp__reader_refuses(m, info);
@@ -25134,6 +25488,48 @@ ODVGP_API odvgp_status odvgp_standardise(const odvgp_real *X, ptrdiff_t n, ptrdi
 		GP__FOR(d, D) out[i * D + d] = (X[i * D + d] - mean[d]) / scale[d];
 	return ODVGP_OK;
 }
+
+#ifndef ODVGP_NO_TRANSFORMS
+static odvgp_status gp__transforms_check(const odvgp_transform *t, ptrdiff_t D, odvgp_info *info)
+{
+	odvgp_real r[GP__TRANSFORM_MOST];
+	ptrdiff_t all = 0;
+	for (ptrdiff_t d = 0; t && d < D; d++) {
+		const ptrdiff_t n = gp__transform_put(t + d, d, r);
+		if (n && !gp__transform_ok(r, n, d - 1, D))
+			return gp__fail(info, ODVGP_E_ARG, "transforms", d, (gp__wide)(int)t[d].kind,
+					"is of no known kind, does not rise, or its numbers are out of range");
+		if ((all += n) > 65535) return gp__too_large(info, "transforms"), ODVGP_E_SIZE;
+	}
+	return ODVGP_OK;
+}
+
+ODVGP_API odvgp_status odvgp_transform_columns(const odvgp_real *X, ptrdiff_t n, ptrdiff_t D,
+		const odvgp_transform *transforms, odvgp_real *out, odvgp_info *info)
+{
+	odvgp_real r[GP__TRANSFORM_MOST], slope, bend;
+	if (!X || !transforms || !out)
+		return gp__is_null(info, !X ? "X" : out ? "transforms" : "out");
+	if (n < 0 || D < 1) return gp__refuse(info, ODVGP_E_ARG, "n or D", "is out of range");
+	odvgp_status s = gp__transforms_check(transforms, D, info);
+	if (s) return s;
+	GP__FOR(d, D) {
+		const int same = !gp__transform_put(transforms + d, d, r);
+		for (ptrdiff_t i = d; i < n * D; i += D)
+			out[i] = same ? X[i] : gp__transform(r, X[i], &slope, &bend);
+	}
+	return ODVGP_OK;
+}
+
+ODVGP_API odvgp_status odvgp_set_transforms(
+		odvgp_model *m, const odvgp_transform *transforms, odvgp_info *info)
+{
+	if (!gp__model_ok(m)) return gp__is_null(info, "model");
+	odvgp_status s = gp__transforms_check(transforms, m->cfg.layer[0].D, info);
+	if (!s) m->transforms = transforms;
+	return s;
+}
+#endif
 
 /* ---- >>layout   slots, tape and block of a model
 
@@ -25899,7 +26295,7 @@ static odvgp_status gp__model_measure(odvgp_model *m, size_t *bytes, odvgp_info 
 	return ODVGP_OK;
 }
 
-ODVGP_API size_t odvgp_model_size(const odvgp_config *config, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_model_size(const odvgp_config *config, odvgp_info *info)
 {
 	gp__draft draft;
 	size_t bytes = 0;
@@ -25980,7 +26376,7 @@ static void gp__start_kernel(gp__unit *u, const char *text)
 	}
 }
 
-ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config *config,
+ODVGP_API GP__COLD odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config *config,
 		void *block, size_t block_bytes, odvgp_info *info)
 {
 	gp__arena a;
@@ -26045,6 +26441,7 @@ static void gp__copy_state(odvgp_model *to, const odvgp_model *from)
 	to->tape.events = from->tape.events;
 	to->warm_due = from->warm_due;
 	to->from.reader = from->from.reader;
+	to->transforms = from->transforms;
 #ifndef ODVGP_NO_MALLOC
 	to->allocator = from->allocator;
 #endif
@@ -26052,8 +26449,8 @@ static void gp__copy_state(odvgp_model *to, const odvgp_model *from)
 	to->state = from->state; /* of which touching invalidates parts */
 }
 
-ODVGP_API odvgp_status odvgp_model_copy(odvgp_model **copy, const odvgp_model *model, void *block,
-		size_t block_bytes, odvgp_info *info)
+ODVGP_API GP__COLD odvgp_status odvgp_model_copy(odvgp_model **copy, const odvgp_model *model,
+		void *block, size_t block_bytes, odvgp_info *info)
 {
 	gp__arena a;
 	odvgp_model *m;
@@ -26262,7 +26659,7 @@ static odvgp_status gp__warm_layout(gp__warm_work *w, gp__arena *a, odvgp_info *
 	return fit ? ODVGP_OK : gp__refuse(info, ODVGP_E_SIZE, "scratch", "is too large");
 }
 
-ODVGP_API size_t odvgp_warm_start_scratch(
+ODVGP_API GP__COLD size_t odvgp_warm_start_scratch(
 		const odvgp_model *m, const odvgp_warm *settings, odvgp_info *info)
 {
 	gp__arena a = gp__measuring();
@@ -26885,7 +27282,7 @@ static gp__file_head gp__file_sizes(const odvgp_model *m, size_t user_bytes)
 	return h;
 }
 
-ODVGP_API size_t odvgp_save_size(const odvgp_model *m, size_t user_bytes, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_save_size(const odvgp_model *m, size_t user_bytes, odvgp_info *info)
 {
 	if (!gp__model_ok(m)) return gp__no_size(gp__is_null(info, "model"));
 	gp__file_head h = gp__file_sizes(m, user_bytes);
@@ -26914,7 +27311,7 @@ static void gp__file_frozen(gp__file *f, gp__unit *u, const odvgp_scales *scales
 	gp__file_array(f, (odvgp_real *)(void *)(at + head), (ptrdiff_t)reals);
 }
 
-ODVGP_API odvgp_status odvgp_save_memory(odvgp_model *m, const odvgp_scales *scales,
+ODVGP_API GP__COLD odvgp_status odvgp_save_memory(odvgp_model *m, const odvgp_scales *scales,
 		const void *user, size_t user_bytes, void *file, size_t file_bytes, odvgp_info *info)
 {
 	if (!gp__model_ok(m) || !file || (user_bytes && !user))
@@ -27004,8 +27401,8 @@ GP__NOINLINE odvgp_status gp__file_model_size(gp__file *f, const gp__file_head *
 	return gp__file_model(f, h, threads, isa, m, &units, bytes, info);
 }
 
-ODVGP_API size_t odvgp_load_size(const void *file, size_t file_bytes, const odvgp_threads *threads,
-		odvgp_isa isa, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_load_size(const void *file, size_t file_bytes,
+		const odvgp_threads *threads, odvgp_isa isa, odvgp_info *info)
 {
 	gp__file f;
 	gp__file_head h;
@@ -27026,9 +27423,9 @@ GP__NOINLINE ptrdiff_t gp__file_unit_count(gp__file f)
 	return f.bad ? 1 : gp__units_of(&c);
 }
 
-ODVGP_API odvgp_status odvgp_load_memory(odvgp_model **model, const void *file, size_t file_bytes,
-		const odvgp_threads *threads, odvgp_isa isa, void *block, size_t block_bytes,
-		odvgp_info *info)
+ODVGP_API GP__COLD odvgp_status odvgp_load_memory(odvgp_model **model, const void *file,
+		size_t file_bytes, const odvgp_threads *threads, odvgp_isa isa, void *block,
+		size_t block_bytes, odvgp_info *info)
 {
 	gp__file f;
 	gp__file_head h;
@@ -27093,7 +27490,7 @@ static void *gp__allocate(const odvgp_allocator *a, size_t bytes, odvgp_info *in
 	return block;
 }
 
-ODVGP_API odvgp_status odvgp_model_create(odvgp_model **model, const odvgp_config *config,
+ODVGP_API GP__COLD odvgp_status odvgp_model_create(odvgp_model **model, const odvgp_config *config,
 		const odvgp_real *X, const odvgp_real *Y, const odvgp_allocator *allocator,
 		odvgp_info *info)
 {
@@ -27121,7 +27518,7 @@ ODVGP_API odvgp_status odvgp_model_create(odvgp_model **model, const odvgp_confi
 	return ODVGP_OK;
 }
 
-ODVGP_API void odvgp_model_free(odvgp_model *m)
+ODVGP_API GP__COLD void odvgp_model_free(odvgp_model *m)
 {
 	if (!gp__model_ok(m) || !m->allocation) return;
 	odvgp_allocator a = m->allocator;
@@ -27161,7 +27558,7 @@ ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *m, const odvgp_real *X, p
 /* --- save and load by path --- */
 
 #ifndef ODVGP_NO_STDIO
-ODVGP_API odvgp_status odvgp_save_file(odvgp_model *m, const char *path, odvgp_info *info)
+ODVGP_API GP__COLD odvgp_status odvgp_save_file(odvgp_model *m, const char *path, odvgp_info *info)
 {
 	if (!gp__model_ok(m) || !path) return gp__is_null(info, gp__model_ok(m) ? "path" : "model");
 	odvgp_allocator a = gp__allocator(&m->allocator);
@@ -27193,7 +27590,7 @@ static odvgp_status gp__load_file(odvgp_model **model, const void *file, size_t 
 	return ODVGP_OK;
 }
 
-ODVGP_API odvgp_status odvgp_load_file(
+ODVGP_API GP__COLD odvgp_status odvgp_load_file(
 		odvgp_model **model, const char *path, const odvgp_allocator *allocator, odvgp_info *info)
 {
 	odvgp_allocator a = gp__allocator(allocator);
@@ -27283,6 +27680,7 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 #undef odvgp_watch
 #undef odvgp_slot
 #undef odvgp_scales
+#undef odvgp_transform
 #undef odvgp_columns
 #undef odvgp_draws
 #undef odvgp_gradient
@@ -27323,6 +27721,8 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 #undef odvgp_warm_start
 #undef odvgp_column_scales
 #undef odvgp_standardise
+#undef odvgp_transform_columns
+#undef odvgp_set_transforms
 #undef odvgp_step
 #undef odvgp_step_batch
 #undef odvgp_reader
@@ -27346,6 +27746,7 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 #undef odvgp_set_trainable
 #undef odvgp_set_bounds
 #undef odvgp_set_prior
+#undef odvgp_scale_f
 #undef odvgp_set_step_sizes
 #undef odvgp_steps_done
 #undef odvgp_model_events
