@@ -360,7 +360,7 @@ static metrics metrics_of(training *t, const odvgp_server *server, const forecas
 {
 	const schema *schema = &t->d->s;
 	if (has_classes(schema->likelihood)) {
-		free(to->confusion);
+		scores_free(to);
 		*to = scores_make(schema->targets[0].level_count);
 		scores_add(to, f->mean, f->P, p->Y, p->n, 0.5);
 		return class_metrics(to);
@@ -410,7 +410,7 @@ static double evaluate_parts(training *t, metrics *test)
 		metric_sums *sums = take((size_t)d->s.target_count, sizeof *sums);
 		if (d->test.n) *test = predict_part(t, &d->test, &t->scores, t->sums);
 		if (d->valid.n) loglik = predict_part(t, &d->valid, &unused, sums).loglik;
-		free(unused.confusion);
+		scores_free(&unused);
 		free(sums);
 	}
 	if (restore) snapshot_restore(&t->before, &t->block);
@@ -778,7 +778,7 @@ static void training_begin(
 
 static void training_end(training *t)
 {
-	free(t->scores.confusion);
+	scores_free(&t->scores);
 	free(t->sums);
 	free(t->predictor_block);
 	free(t->best_model.at);
@@ -1151,7 +1151,7 @@ static void save_record(training *t, const outcome *r, double saving)
 			forecast_free(&f);
 		}
 		subject_end(&of);
-		free(unused.confusion);
+		scores_free(&unused);
 		free(sums);
 	}
 	record_metrics(&record, "test", d->s.likelihood, &r->test);
