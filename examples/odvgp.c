@@ -364,6 +364,7 @@ static int run_train(options *o)
 	if (!is_device(path.at)) part = part_of(path.at);
 	if (part) check_part(path.at, part, &before);
 	dataset_read(&d, o, resume ? &before.s : NULL);
+	levels_kernel(o, &d.s);
 	workers_start(&w, o);
 	w.watch->start = begin;
 	choice *race = choice_begin(o, &d, &w, isa, &notes);
@@ -437,6 +438,7 @@ static int run_compare(options *o)
 	candidates_parse(&all);
 	files_check(o, NULL);
 	dataset_read(&all.d, o, NULL);
+	levels_kernel(o, &all.d.s);
 	workers_start(&all.w, o);
 	candidates_check(&all, &notes);
 	compare_start(&all, &notes);
@@ -485,6 +487,7 @@ static int run_budget(options *o)
 	else bytes_print(&path, "%s.odvgp", o->value[OPT_NAME]);
 	files_check(o, path.at);
 	dataset_read(&all.d, o, NULL);
+	levels_kernel(o, &all.d.s);
 	workers_start(&all.w, o);
 	budget_candidates(&all);
 	candidates_check(&all, &notes);
@@ -600,6 +603,10 @@ static void print_info_text(const model_file *f, const odvgp_model *model)
 		else bytes_print(&b, " %d", x->column);
 		if (x->level_count)
 			bytes_print(&b, "(%d %slevels)", x->level_count, x->ordinal ? "ordered " : "");
+	}
+	if (schema_is_new(&f->s)) {
+		bytes_print(&b, "\nscales   ");
+		transforms_note(&f->s, &b);
 	}
 	if (settings_find(f->s.settings, "tried"))
 		bytes_print(&b, "\ntried    %s", settings_find(f->s.settings, "tried"));
