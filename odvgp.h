@@ -180,8 +180,9 @@ CONTENTS   (search for a tag with its arrows)
 	ODVGP_FLOAT_ONLY		-		with ODVGP_FLOAT: train on a controller without double arithmetic.
 									Has one layer of points, the Gaussian likelihood, the objective
 									ELBO, Adam and natural steps of q(u), the starts KMEANS,
-									FARTHEST and RANDOM, outputs that share a kernel, defaults in
-									config.reproduce; other configs return E_UNSUPPORTED. Leaves
+									FARTHEST and RANDOM, outputs that share a kernel, one shard,
+									defaults in config.reproduce, arrays below 65,536 rows and
+									columns; other configs return E_UNSUPPORTED or E_SIZE. Leaves
 									out readers, odvgp_fit_q, odvgp_upper_bound, warm starts, moments
 									and paths, odvgp_online, odvgp_compact, odvgp_export, model files to
 									save, odvgp_config_set, odvgp_kernel_text and calls of watches.
@@ -2346,6 +2347,13 @@ static inline float gp__arm_sqrt(float x)
 #endif
 #endif
 
+/*	Inlined for speed, except where code has to be small. */
+#ifdef ODVGP_FLOAT_ONLY
+#define GP__SMALL GP__NOINLINE
+#else
+#define GP__SMALL GP__INLINE
+#endif
+
 /*	A function that only training calls. */
 #define GP__TRAINING GP__UNUSED static
 
@@ -2356,16 +2364,16 @@ typedef float gp__wide;
 #define GP__MOST      FLT_MAX
 #define GP__DESK      0
 #define gp__cos       cosf
+#define gp__exp       expf
 #define gp__expm1     expm1f
 #define gp__fabs      fabsf
 #define gp__floor     floorf
 #define gp__frexp     frexpf
+#define gp__log       logf
 #define gp__log1p     log1pf
 #define gp__pow(x, y) gp__exp((y)*gp__log(x))
 #define gp__sin       sinf
 #define gp__sqrt      GP__SQRT
-static float gp__exp(float x);
-static float gp__log(float x);
 #else
 typedef double gp__wide;
 #define GP__MOST  DBL_MAX
@@ -3287,6 +3295,11 @@ enum { GP__NO_INPUT, GP__DISTANCE, GP__CIRCLE, GP__INNER_PRODUCT };
 #define GP__ROWS_MAGIC 0x5256444fu /* "ODVR", of a compact block */
 /*	Whether the build has a base kernel, and covariances with an inverse. */
 #define GP__KERNEL_HAS(kind) ((unsigned)(ODVGP_KERNELS) >> (kind) & 1u)
+/*	Whether the build has only kernels of distances; only those of one function of them. */
+#define GP__ONLY_DISTANCES \
+	(!((ODVGP_KERNELS) & ~(ODVGP_KERNEL_RBF | ODVGP_KERNEL_MATERN12 | ODVGP_KERNEL_MATERN32 | \
+						   ODVGP_KERNEL_MATERN52 | ODVGP_KERNEL_RQ)))
+#define GP__ONLY_RADIAL (GP__ONLY_DISTANCES && !GP__KERNEL_HAS(GP__RQ))
 #define GP__MATERNS \
 	(GP__KERNEL_HAS(GP__MATERN12) | GP__KERNEL_HAS(GP__MATERN32) | GP__KERNEL_HAS(GP__MATERN52))
 #define GP__MEMBERS_SOLVE    (((ODVGP_MEMBERS)&ODVGP_MEMBER_SOLVE) != 0)
@@ -3632,7 +3645,7 @@ GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp
 
 /*	The same for a chunk, for the table of isas. dy: derivatives of LOGCDF, or NULL. */
 #define GP__MAPPED(TARGET, S, V, L, name, call) \
-	TARGET static void gp__v##name##_##S(const odvgp_real *x, odvgp_real *y, odvgp_real *dy) \
+	TARGET GP__UNUSED static void gp__v##name##_##S(const odvgp_real *x, odvgp_real *y, odvgp_real *dy) \
 	{ \
 		for (int j = 0; j < GP__CHUNK; j += GP__FOUR * L) { \
 			V a[4], b[4], d[4]; \
@@ -3721,7 +3734,8 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 			GP__WAYS(t[q] = GP__K(S, type == GP__MATERN32 ? GP__R(-1.5) : GP__R(-0.5)) * e[q]) \
 			if (type == GP__MATERN12 && GP__KERNEL_HAS(GP__MATERN12)) \
 				GP__WAYS(t[q] = gp__less_##S(s[q], least, zero, t[q] / GP__MAX_##S(least, s[q]))) \
-			if (type == GP__MATERN52 && GP__KERNEL_HAS(GP__MATERN52)) GP__WAYS(t[q] = GP__K(S, -5. / 6) * (one + s[q]) * e[q]) \
+			if (type == GP__MATERN52 && GP__KERNEL_HAS(GP__MATERN52)) \
+				GP__WAYS(t[q] = GP__K(S, -5. / 6) * (one + s[q]) * e[q]) \
 			GP__WAYS(GP__STORE_##S(dk + j + q * L, t[q])) \
 		} \
 	}
@@ -4015,19 +4029,23 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 GP__EACH_ISA(GP__VMATH_OF)
 
 #ifdef ODVGP_FLOAT_ONLY
-/*	One number's, without libm and its errno. */
-GP__NOINLINE float gp__exp(float x)
+/*	One number's, from here on without libm and its errno. */
+GP__NOINLINE float gp__exp_of(float x)
 {
 	float y;
 	gp__exp_c(&x, &y);
 	return y;
 }
-GP__NOINLINE float gp__log(float x)
+GP__NOINLINE float gp__log_of(float x)
 {
 	float y;
 	gp__log_c(&x, &y);
 	return y;
 }
+#undef gp__exp
+#undef gp__log
+#define gp__exp gp__exp_of
+#define gp__log gp__log_of
 #endif
 
 /* --- wide sums --- */
@@ -5373,13 +5391,19 @@ static const gp__base_kernel *gp__group_kernel(const gp__kernel *k, uint32_t gro
 
 static int gp__geometry(const gp__base_kernel *base)
 {
-	return gp__base_kernel_kinds[base->type].geometry;
+	return GP__ONLY_DISTANCES ? GP__DISTANCE : gp__base_kernel_kinds[base->type].geometry;
+}
+
+/*	Its name, or NULL. */
+static const char *gp__shape_name(const gp__base_kernel *base)
+{
+	return GP__ONLY_RADIAL ? NULL : gp__base_kernel_kinds[base->type].shape_param;
 }
 
 /*	Whether the shape parameter's derivative is a sum over the matrix; a period's is not. */
 static int gp__has_shape_param(const gp__base_kernel *base)
 {
-	return gp__base_kernel_kinds[base->type].shape_param && gp__geometry(base) != GP__CIRCLE;
+	return gp__shape_name(base) && gp__geometry(base) != GP__CIRCLE;
 }
 
 static int gp__has_lengthscale(const gp__base_kernel *base)
@@ -5523,7 +5547,7 @@ static void gp__parse_degree(gp__parser *p, gp__base_kernel *base)
 static void gp__parse_argument(gp__parser *p, gp__base_kernel *base, gp__wide *value)
 {
 	const char *const names[] = {
-			"lengthscale", "variance", gp__base_kernel_kinds[base->type].shape_param};
+			"lengthscale", "variance", gp__shape_name(base)};
 	int scaled = gp__has_lengthscale(base), i = 0;
 	if (gp__accept(p, "ard")) {
 		base->ard = 1;
@@ -5630,7 +5654,7 @@ static void gp__base_finish(gp__kernel *k, uint32_t i)
 	base->ls = k->nhyp;
 	base->var = base->ls + base->nls;
 	base->shape_param = base->var + base->nvar;
-	k->nhyp = base->shape_param + (gp__base_kernel_kinds[base->type].shape_param != NULL);
+	k->nhyp = base->shape_param + (gp__shape_name(base) != NULL);
 	base->group = gp__geometry(base) == GP__NO_INPUT ? GP__NO_GROUP : k->ngroup;
 	GP__EACH_GROUP(g, k)
 		if (gp__same_group(base, gp__group_kernel(k, g))) base->group = g;
@@ -5932,17 +5956,6 @@ static void gp__kernel_job(gp__kjob *job, const odvgp_blas *blas, const gp__kern
 	job->m = m;
 }
 
-static void gp__kernel_rows_layout(
-		gp__arena *a, const gp__kernel *k, ptrdiff_t rows, ptrdiff_t m, ptrdiff_t P, gp__kjob *job)
-{
-	ptrdiff_t ld = gp__padded(m);
-	job->lds = rows;
-	job->V0 = gp__take(a, rows, ld);
-	GP__EACH_GROUP(g, k) job->H[g] = gp__take(a, rows, ld);
-	job->derivatives = gp__take(a, P * (ptrdiff_t)k->nhyp, rows);
-}
-
-/*	Whether the expression has no products. */
 static int gp__kernel_plain(const gp__kernel *k)
 {
 	for (uint32_t t = 0; t < k->nnode; t++)
@@ -5950,32 +5963,58 @@ static int gp__kernel_plain(const gp__kernel *k)
 	return 1;
 }
 
-/*	Scratch for `tasks` tasks. Set job->kept first: the forward run needs work for derivatives if
-	they are kept, the adjoint if not. */
-static void gp__kernel_scratch(gp__arena *a, const gp__kernel *k, ptrdiff_t n, ptrdiff_t m,
-		ptrdiff_t P, int tasks, int adjoint, gp__kjob *job)
+#define GP__JOB_GETS(field, from) \
+	{ \
+		odvgp_real *taken = from; \
+		if (job) job->field = taken; \
+	}
+
+static void gp__kernel_rows_layout(
+		gp__arena *a, const gp__kernel *k, ptrdiff_t rows, ptrdiff_t m, ptrdiff_t P, gp__kjob *job)
 {
-	ptrdiff_t ld = gp__padded(m), rows = adjoint ? GP__MIN(n, GP__KROWS) : n, widest = 1;
-	job->ld = ld;
-	job->plain = gp__kernel_plain(k);
-	job->centre = gp__take(a, 1, (ptrdiff_t)k->D);
-	job->chunk_rows = (ptrdiff_t)k->ngroup + (ptrdiff_t)k->nnode;
-	if (!adjoint == !!job->kept)
-		job->chunk_rows += (ptrdiff_t)k->nnode + 2 * (ptrdiff_t)k->base_kernels + 1;
-	job->chunks = gp__take(a, tasks * job->chunk_rows, GP__CHUNK);
+	ptrdiff_t ld = gp__padded(m);
+	if (job) job->lds = rows;
+	GP__JOB_GETS(V0, gp__take(a, rows, ld))
+	GP__EACH_GROUP(g, k) GP__JOB_GETS(H[g], gp__take(a, rows, ld))
+	GP__JOB_GETS(derivatives, gp__take(a, P * (ptrdiff_t)k->nhyp, rows))
+}
+
+/*	Scratch for `tasks` tasks; the forward run needs work for derivatives if they are kept, the
+	adjoint if not. job NULL: only its size. */
+static void gp__kernel_memory(gp__arena *a, const gp__kernel *k, ptrdiff_t n, ptrdiff_t m,
+		ptrdiff_t P, int tasks, int adjoint, int kept, gp__kjob *job)
+{
+	ptrdiff_t ld = gp__padded(m), rows = adjoint ? GP__MIN(n, GP__KROWS) : n, widest = 1,
+			  chunk_rows = (ptrdiff_t)k->ngroup + (ptrdiff_t)k->nnode;
+	GP__JOB_GETS(centre, gp__take(a, 1, (ptrdiff_t)k->D))
+	if (!adjoint == !!kept) chunk_rows += (ptrdiff_t)k->nnode + 2 * (ptrdiff_t)k->base_kernels + 1;
+	if (job) {
+		job->ld = ld;
+		job->plain = gp__kernel_plain(k);
+		job->chunk_rows = chunk_rows;
+	}
+	GP__JOB_GETS(chunks, gp__take(a, tasks * chunk_rows, GP__CHUNK))
 	GP__EACH_GROUP(g, k) {
 		ptrdiff_t nd = gp__group_dims(k, g);
-		job->zt[g] = gp__take(a, nd, ld);
-		job->u[g] = gp__take(a, rows, nd + 1);
+		GP__JOB_GETS(zt[g], gp__take(a, nd, ld))
+		GP__JOB_GETS(u[g], gp__take(a, rows, nd + 1))
 		if (!adjoint) continue;
-		job->w[g] = gp__take(a, m, nd + 1);
-		job->V[g] = gp__take(a, m, nd + 1);
+		GP__JOB_GETS(w[g], gp__take(a, m, nd + 1))
+		GP__JOB_GETS(V[g], gp__take(a, m, nd + 1))
 		widest = GP__MAX(widest, nd + 1);
 	}
 	if (!adjoint) return;
-	job->R = gp__take(a, rows, widest);
-	job->T = gp__take(a, rows, widest);
-	if (!job->kept) gp__kernel_rows_layout(a, k, rows, m, P, job);
+	GP__JOB_GETS(R, gp__take(a, rows, widest))
+	GP__JOB_GETS(T, gp__take(a, rows, widest))
+	if (!kept) gp__kernel_rows_layout(a, k, rows, m, P, job);
+}
+#undef GP__JOB_GETS
+
+/*	Set job->kept first. */
+static void gp__kernel_scratch(gp__arena *a, const gp__kernel *k, ptrdiff_t n, ptrdiff_t m,
+		ptrdiff_t P, int tasks, int adjoint, gp__kjob *job)
+{
+	gp__kernel_memory(a, k, n, m, P, tasks, adjoint, job->kept, job);
 }
 
 /*	The centre (the mean of X2; of patches the first one) and the points of X2 by columns. */
@@ -6078,7 +6117,7 @@ GP__INLINE void gp__base_values(const gp__kjob *job, uint32_t l, ptrdiff_t i, pt
 	ptrdiff_t self = job->origin ? job->origin[i] : job->X1 == job->X2 ? i : -1;
 	/* these need no distance */
 	ODVGP_ASSERT(d2 || base->type == GP__CONSTANT || base->type == GP__WHITE);
-	switch (base->type) {
+	switch (GP__ONLY_RADIAL ? GP__RBF : base->type) {
 	case GP__RQ:
 		gp__base_rq(isa, v, job->hyp[base->shape_param], scale, d2, k, dk, shape_param);
 		return;
@@ -8553,21 +8592,33 @@ typedef struct {
 	odvgp_real *hyp, *lik_params, *rule, *A, *b, *beta_centre, *gamma_centre, *x_mean, *x_scale,
 			*y_mean, *y_scale, *transforms;
 } gp__view;
+/*	Arrays of each unit, one kind after the other. */
+typedef struct {
+	odvgp_real *base; /* NULL: only measures */
+	ptrdiff_t units, unit, used;
+	gp__wide total; /* as used, but for overflow, after which used stays */
+} gp__pieces;
+
+GP__SMALL odvgp_real *gp__piece_of(gp__pieces *a, ptrdiff_t rows, ptrdiff_t cols)
+{
+	const ptrdiff_t used = a->used;
+	a->total += (gp__wide)a->units * (gp__wide)rows * (gp__wide)cols;
+	if (a->total > (gp__wide)PTRDIFF_MAX / 64) return NULL;
+	a->used += a->units * (rows * cols);
+	return a->base ? a->base + used + a->unit * (rows * cols) : NULL;
+}
+
 /*	Set v's pointers for one unit; base NULL only measures. Needs M_factor <= M. Returns the number
 	of reals, -1 on overflow. */
 static ptrdiff_t gp__view_layout(
 		const gp__predictor *p, odvgp_real *base, ptrdiff_t unit, gp__view *v)
 {
-	ptrdiff_t U = p->units, P = p->P / U, M = p->M, Mg = p->M_gamma, Mr = p->M_factor, used = 0;
+	gp__pieces all = {base, p->units, unit, 0, 0};
+	ptrdiff_t P = p->P / p->units, M = p->M, Mg = p->M_gamma, Mr = p->M_factor;
 	ptrdiff_t Dz = gp__patch_columns(&p->patches, p->D), Dx = gp__row_columns(&p->patches, p->D);
-	gp__wide total = 0;
 	int dense = gp__is_dense(p), diagonal = p->factor == GP__DIAGONAL_OF_INVERSE;
 	if ((gp__wide)P * ((gp__wide)M + (gp__wide)Mg) > (gp__wide)PTRDIFF_MAX / 64) return -1;
-#define GP__PIECE(field, rows, cols) \
-	total += (gp__wide)U * (gp__wide)(rows) * (gp__wide)(cols); \
-	if (total > (gp__wide)PTRDIFF_MAX / 64) return -1; \
-	v->field = base ? base + used + unit * ((rows) * (cols)) : NULL; \
-	used += U * ((rows) * (cols));
+#define GP__PIECE(field, rows, cols) v->field = gp__piece_of(&all, rows, cols);
 	GP__PIECE(beta, p->columns, gp__points_ld(M))
 	GP__PIECE(gamma, p->columns, gp__points_ld(Mg))
 	GP__PIECE(beyond, 1, GP__POINTS_BEYOND)
@@ -8583,8 +8634,8 @@ static ptrdiff_t gp__view_layout(
 	GP__PIECE(gamma_centre, Mg ? 1 : 0, Dz)
 	GP__PIECE(weights, 1, gp__patches_summed(&p->patches))
 	/* of the whole layer */
-	U = 1;
-	unit = 0;
+	all.units = 1;
+	all.unit = 0;
 	GP__PIECE(lik_params, 1, p->lik_params)
 	GP__PIECE(rule, 1, gp__rule_numbers(p->nodes))
 	GP__PIECE(mixing, p->mixed ? p->F : 0, p->P)
@@ -8595,7 +8646,7 @@ static ptrdiff_t gp__view_layout(
 	GP__PIECE(transforms, 1, (ptrdiff_t)(p->version >> 16))
 #undef GP__PIECE
 	if (p->no_alpha) v->alpha = NULL;
-	return used;
+	return all.total > (gp__wide)PTRDIFF_MAX / 64 ? -1 : all.used;
 }
 
 /*	Only freezing writes through the view. */
@@ -8856,10 +8907,11 @@ static gp__prediction *gp__predict_begin(
 
 /*	Their reals. */
 #ifdef ODVGP_NO_TRANSFORMS
-#define GP__TRANSFORMS(p) ((void)(p), (ptrdiff_t)0)
+#define GP__HAS_TRANSFORMS 0
 #else
-#define GP__TRANSFORMS(p) ((ptrdiff_t)((p)->version >> 16))
+#define GP__HAS_TRANSFORMS 1
 #endif
+#define GP__TRANSFORMS(p) (GP__HAS_TRANSFORMS ? (ptrdiff_t)((p)->version >> 16) : 0)
 #define GP__TRANSFORM_MOST (3 + 2 * ODVGP_MOST_KNOTS) /* of a record */
 #define GP__EACH_TRANSFORM(r, p, v) \
 	for (const odvgp_real *r = (v).transforms, *gp__end = r + GP__TRANSFORMS(p); r < gp__end; \
@@ -11645,6 +11697,14 @@ static void gp__file_words(gp__file *f, void *words, size_t bytes)
 
 /* --- checking a block --- */
 
+/*	Whether the build has all base kernels whose types are valid. */
+static int gp__kernel_here(const gp__kernel *k)
+{
+	GP__EACH_BASE(i, k)
+		if (k->base[i].type < GP__BASE_KERNEL_TYPES && !GP__KERNEL_HAS(k->base[i].type)) return 0;
+	return 1;
+}
+
 /*	A kernel from a file must be one that an expression makes: each base kernel has columns of the
 	inputs; each node but the last is used once, by a later one; positions and groups are those of
 	gp__base_finish, which finishes it again, one base kernel at a time to save stack. k changes
@@ -11745,7 +11805,8 @@ static odvgp_status gp__predictor_start_check(
 						   : gp__refuse(info, ODVGP_E_FORMAT, what, "its kernel is not valid");
 }
 
-/*	The number of reals, or -1 if no model has this head. The kernel's words follow it. */
+/*	The number of reals, or -1 if no model has this head, 0 if the build lacks its kernel. The
+	kernel's words follow it. */
 static ptrdiff_t gp__predictor_measure(const gp__predictor *p)
 {
 	gp__kernel k;
@@ -11788,6 +11849,7 @@ static ptrdiff_t gp__predictor_measure(const gp__predictor *p)
 	if (p->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY &&
 			gp__row_columns(&p->patches, p->D) != (ptrdiff_t)(p->P / p->units))
 		return -1;
+	if (!gp__kernel_here(&k)) return 0;
 	if (!gp__kernel_ok(&k, gp__patch_columns(&p->patches, p->D)) || (uint32_t)p->nhyp != k.nhyp)
 		return -1;
 	if (p->columns != gp__points_columns(&k)) return -1;
@@ -11998,6 +12060,7 @@ static odvgp_status gp__file_predictor(gp__file *f, const gp__file_head *h, uint
 	ODVGP_ASSERT(head <= sizeof(gp__predictor_start));
 	gp__file_words(f, p + 1, head - sizeof *p);
 	ptrdiff_t reals = f->bad ? -1 : gp__predictor_measure(p);
+	if (!reals) return gp__unsupported(info, "model file", gp__left_out);
 	uint64_t bytes = head + (uint64_t)GP__MAX(reals, 0) * h->real_size;
 	if (reals < 0 || *left < bytes || (p->layers == 1 && *left != bytes) ||
 			p->real_size != h->real_size || (below && !gp__predictors_chain(below, p)))
@@ -15879,9 +15942,14 @@ typedef struct {
 } gp__jitter;
 
 /*	A node while the tape is built. id 0: none. The shape is the largest. */
+#ifdef ODVGP_FLOAT_ONLY
+typedef unsigned short gp__extent; /* what a larger one needs, no controller has */
+#else
+typedef ptrdiff_t gp__extent;
+#endif
 typedef struct {
 	int id;
-	ptrdiff_t rows, cols;
+	gp__extent rows, cols;
 } gp__ref;
 static const gp__ref gp__none = {0, 0, 0};
 
@@ -16105,7 +16173,9 @@ struct odvgp_model {
 	/* of gp__begin_half: theta, m1, m2 [3 par.adam]; jitter [units GP__JITTERS] */
 	odvgp_real *begun;
 	gp__jitter *jitter_begun;
+#ifndef ODVGP_FLOAT_ONLY
 	gp__lbfgs lbfgs; /* n is 0 with another optimiser */
+#endif
 	/* GP__NAT_...: matrices and vectors, lent together, for natural steps of the largest unit */
 	gp__loan nat_R;
 	odvgp_real *nat_t;
@@ -16657,7 +16727,7 @@ static void gp__set_noise(odvgp_model *m, gp__wide value)
 }
 
 /*	The noise variance that all outputs share. */
-static odvgp_real gp__noise(const odvgp_model *m)
+GP__UNUSED static odvgp_real gp__noise(const odvgp_model *m)
 {
 	ODVGP_ASSERT(gp__has_noise(&m->cfg));
 	return m->tape.node[m->lik_params.id].v[0];
@@ -18322,8 +18392,7 @@ typedef struct {
 static size_t gp__kept_bytes(const gp__kernel *k, ptrdiff_t n, ptrdiff_t m, ptrdiff_t P)
 {
 	gp__arena a = gp__measuring();
-	gp__kjob job;
-	gp__kernel_rows_layout(&a, k, n, m, P, &job);
+	gp__kernel_rows_layout(&a, k, n, m, P, NULL);
 	return a.bad ? SIZE_MAX : a.used;
 }
 
@@ -18362,21 +18431,19 @@ GP__AUX(nat_stats, s->rows * s->cols, s->cols)
 
 /*	The larger of value's and adjoint's. */
 static size_t gp__kernel_job_scratch(
-		const gp__shapes *s, gp__arena a, ptrdiff_t n, ptrdiff_t m, ptrdiff_t P, int kept)
+		const gp__shapes *s, const gp__arena *a, ptrdiff_t n, ptrdiff_t m, ptrdiff_t P, int kept)
 {
 	size_t most = 0;
 	for (int adjoint = 0; adjoint < 2; adjoint++) {
-		gp__arena b = a;
-		gp__kjob job;
-		job.kept = kept;
-		gp__kernel_scratch(&b, &s->unit->kernel, n, m, P, s->tasks, adjoint, &job);
+		gp__arena b = a ? *a : gp__measuring();
+		gp__kernel_memory(&b, &s->unit->kernel, n, m, P, s->tasks, adjoint, kept, NULL);
 		most = GP__MAX(most, b.bad ? SIZE_MAX : b.used);
 	}
 	return most;
 }
 static size_t gp__kernel_node_scratch(const gp__shapes *s, ptrdiff_t P, int kept)
 {
-	return gp__kernel_job_scratch(s, gp__measuring(), s->in[1].rows, s->in[2].rows, P, kept);
+	return gp__kernel_job_scratch(s, NULL, s->in[1].rows, s->in[2].rows, P, kept);
 }
 /*	n: rows of Z; 0: for k(x,x). */
 static size_t gp__images_scratch(const gp__shapes *s, ptrdiff_t n)
@@ -18384,7 +18451,7 @@ static size_t gp__images_scratch(const gp__shapes *s, ptrdiff_t n)
 	gp__arena a = gp__measuring();
 	gp__images_work w;
 	gp__images_layout(&a, &s->unit->patches, n, &w);
-	return gp__kernel_job_scratch(s, a, n ? n : GP__MIN(w.T, (ptrdiff_t)GP__KROWS), w.T, 1, 0);
+	return gp__kernel_job_scratch(s, &a, n ? n : GP__MIN(w.T, (ptrdiff_t)GP__KROWS), w.T, 1, 0);
 }
 static size_t gp__kernel_scratch_bytes(const gp__shapes *s)
 {
@@ -18716,12 +18783,13 @@ static gp__ref gp__node_add(gp__tape *t, gp__unit *u, gp__op op, int variant, in
 	if (gp__ops[op].scratch) t->scratch_bytes = GP__MAX(t->scratch_bytes, gp__ops[op].scratch(&s));
 	if (op == GP__JITTERED || op == GP__CHOL) nd->jitter = &u->jitter[GP__JITTER_BETA];
 	ref.id = ++t->nodes;
-	ref.rows = s.rows;
-	ref.cols = s.cols;
+	ref.rows = (gp__extent)s.rows;
+	ref.cols = (gp__extent)s.cols;
+	if (!GP__DESK && (ref.rows != s.rows || ref.cols != s.cols)) t->arena->bad = 1;
 	return ref;
 }
 
-static gp__ref gp__add(gp__unit *u, int segment, gp__op op, int variant, ptrdiff_t rows,
+GP__INLINE gp__ref gp__add(gp__unit *u, int segment, gp__op op, int variant, ptrdiff_t rows,
 		ptrdiff_t cols, gp__ref i0, gp__ref i1, gp__ref i2, gp__ref i3)
 {
 	const gp__ref in[4] = {i0, i1, i2, i3};
@@ -19472,6 +19540,7 @@ static int gp__choice_get(const void *at, size_t bytes)
 	return whole;
 }
 
+#ifndef ODVGP_FLOAT_ONLY
 /*	Returns 0 if v does not fit. */
 static int gp__choice_set(void *at, size_t bytes, int v)
 {
@@ -19484,6 +19553,7 @@ static int gp__choice_set(void *at, size_t bytes, int v)
 			bytes);
 	return gp__choice_get(at, bytes) == v;
 }
+#endif
 
 static gp__wide gp__field_value(const gp__field *field, const odvgp_config *c)
 {
@@ -20051,6 +20121,7 @@ static odvgp_status gp__check_small(const odvgp_config *c, odvgp_info *info)
 	if (c->layer[0].patches.image_height) no = "patches";
 	if (c->functions) no = "functions";
 	if (c->independent) no = "independent";
+	if (c->shards != 1) no = "shards";
 	if (c->positive_transform != ODVGP_POSITIVE_TRANSFORM_EXP) no = "positive_transform";
 	if (c->init.beta == ODVGP_INIT_BETA_GREEDY) no = "init.beta";
 	if (c->init.gamma == ODVGP_INIT_GAMMA_RESIDUAL) no = "init.gamma";
@@ -20189,7 +20260,7 @@ static ptrdiff_t gp__row_at(const odvgp_model *m, const gp__rows *r, ptrdiff_t i
 }
 
 /*	e / w of a row of the tile. */
-static gp__wide gp__noise_factor(const odvgp_model *m, ptrdiff_t i)
+GP__UNUSED static gp__wide gp__noise_factor(const odvgp_model *m, ptrdiff_t i)
 {
 	gp__wide root = m->root.id ? (gp__wide)m->tape.node[m->root.id].v[i] : 1;
 	return root * root;
@@ -20479,6 +20550,10 @@ static odvgp_status gp__total_run(gp__total *f, odvgp_info *info)
 {
 	const gp__ranks *r = gp__ranks_of(f->m);
 	odvgp_info *told = info ? info : f->m->tape.own_info;
+	if (!GP__DESK) {
+		f->visit(f, 0, told);
+		return f->sums->status;
+	}
 	ptrdiff_t count = f->m->cfg.shards / (r ? r->given.size : 1),
 			  first = r ? r->given.rank * count : 0;
 	int failed = 0;
@@ -20999,7 +21074,7 @@ static ptrdiff_t gp__transforms_put(const odvgp_transform *t, ptrdiff_t D, odvgp
 {
 	odvgp_real r[GP__TRANSFORM_MOST];
 	ptrdiff_t all = 0;
-	for (ptrdiff_t d = 0; t && d < D; d++) {
+	for (ptrdiff_t d = 0; GP__HAS_TRANSFORMS && t && d < D; d++) {
 		const ptrdiff_t n = gp__transform_put(t + d, d, r);
 		if (to) gp__copy(to + all, r, n);
 		all += n;
@@ -23822,8 +23897,8 @@ static void gp__init_scratch(gp__arena *a, const gp__unit *u, gp__init_work *w)
 {
 	odvgp_model *m = u->model;
 	const odvgp_config *c = &m->cfg;
-	int greedy = c->init.beta == ODVGP_INIT_BETA_GREEDY,
-		residual = c->init.gamma == ODVGP_INIT_GAMMA_RESIDUAL && u->M_gamma > 0,
+	int greedy = GP__DESK && c->init.beta == ODVGP_INIT_BETA_GREEDY,
+		residual = GP__DESK && c->init.gamma == ODVGP_INIT_GAMMA_RESIDUAL && u->M_gamma > 0,
 		hidden = !gp__is_last(u), tasks = gp__tasks(&c->threads);
 	ptrdiff_t seen = gp__seen_rows(m), widest[2] = {0, 0}, sample = gp__greedy_rows(u), D = u->Dz,
 			  M = u->M, rows = residual ? gp__residual_rows(u) : gp__init_rows(u);
@@ -23878,12 +23953,9 @@ static void gp__init_scratch(gp__arena *a, const gp__unit *u, gp__init_work *w)
 	}
 	/* kernel matrices: GREEDY's of a row and the sample, RESIDUAL's of a tile, or Z_beta, and
 	   Z_beta */
-	if (greedy || residual) {
-		gp__kjob job;
-		job.kept = 0;
-		gp__kernel_scratch(a, &u->kernel, GP__MAX(M, c->tile), greedy ? GP__MAX(sample, M) : M, 0,
-				tasks, 0, &job);
-	}
+	if (greedy || residual)
+		gp__kernel_memory(a, &u->kernel, GP__MAX(M, c->tile), greedy ? GP__MAX(sample, M) : M, 0,
+				tasks, 0, 0, NULL);
 	a->used = GP__MAX(a->used, images.used);
 	a->bad |= images.bad;
 }
@@ -24665,7 +24737,7 @@ static void gp__init_hyper(gp__init_work *w, const odvgp_real *Y)
 
 /*	Multiplies a node by `factor`, through variances not given by the expression. Returns whether it
 	could. */
-static int gp__scale_kernel(const gp__unit *u, uint32_t node, gp__wide factor)
+GP__UNUSED static int gp__scale_kernel(const gp__unit *u, uint32_t node, gp__wide factor)
 {
 	const uint32_t *n = u->kernel.node[node];
 	if (n[0] == GP__NODE_PRODUCT)
@@ -25422,7 +25494,7 @@ static odvgp_status gp__data_scales(odvgp_model *m, const odvgp_real *X, odvgp_r
 	ODVGP_ASSERT(!a.bad);
 	memset(p.column, 0, (size_t)D * sizeof *p.column);
 	memset(&f, 0, sizeof f);
-	f.join = gp__columns_join;
+	if (GP__DESK) f.join = gp__columns_join;
 	f.arg = &p;
 	for (; p.pass < 3 && !s && !gp__ask(&m->tape.blas, 5 * (gp__wide)N * (gp__wide)D); p.pass++) {
 		s = gp__total_pass(&f, m, &rows, GP__PASS_X, gp__columns_rows, own,
@@ -25607,7 +25679,7 @@ static void gp__kernel_slots(gp__unit *u)
 	par->of = u;
 	GP__EACH_BASE(i, &u->kernel) {
 		const gp__base_kernel *base = &u->kernel.base[i];
-		const char *shape_param = gp__base_kernel_kinds[base->type].shape_param,
+		const char *shape_param = gp__shape_name(base),
 				   *ends[GP__BASE_KERNEL_VALUES] = {"lengthscale", "variance", shape_param};
 		uint32_t count[GP__BASE_KERNEL_VALUES] = {base->nls, base->nvar, shape_param != NULL};
 		GP__FOR(k, GP__BASE_KERNEL_VALUES) {
@@ -25960,6 +26032,7 @@ static void gp__natural_layout(gp__unit *u, gp__arena *a, ptrdiff_t *matrices, p
 	*vectors = GP__MAX(*vectors, (kind ? kind->vectors : 0) * GP__MAX(M, u->M_gamma));
 }
 
+#ifndef ODVGP_FLOAT_ONLY
 static void gp__lbfgs_layout(gp__lbfgs *w, gp__arena *a, ptrdiff_t n, ptrdiff_t memory)
 {
 	odvgp_real **vectors[] = {&w->x, &w->g, &w->d, &w->trial, &w->g_trial};
@@ -25972,6 +26045,7 @@ static void gp__lbfgs_layout(gp__lbfgs *w, gp__arena *a, ptrdiff_t n, ptrdiff_t 
 	w->sy = GP__TAKE(a, gp__wide, memory);
 	w->alpha = GP__TAKE(a, gp__wide, memory);
 }
+#endif
 
 /*	A unit's sizes, before slots and nodes exist; its kernel stays. */
 static void gp__unit_config(gp__unit *u, odvgp_model *m, int number)
@@ -26081,8 +26155,9 @@ GP__NOINLINE void gp__tables_layout(odvgp_model *m, gp__arena *a, int nodes)
 	int split = GP__DESK && c->optim.natgrad && c->reproduce.update == ODVGP_UPDATE_ADAM_FIRST;
 	m->begun = gp__take(a, split ? par->adam : 0, 3);
 	m->jitter_begun = GP__TAKE(a, gp__jitter, split ? m->units * GP__JITTERS : 0);
-	if (GP__DESK)
-		gp__lbfgs_layout(&m->lbfgs, a, lbfgs ? par->count : 0, lbfgs ? c->optim.lbfgs_memory : 0);
+#ifndef ODVGP_FLOAT_ONLY
+	gp__lbfgs_layout(&m->lbfgs, a, lbfgs ? par->count : 0, lbfgs ? c->optim.lbfgs_memory : 0);
+#endif
 	m->tape.node = GP__TAKE(a, gp__node, nodes + 1);
 }
 
@@ -26480,6 +26555,7 @@ static void gp__copy_unit(gp__unit *to, const gp__unit *from)
 	}
 }
 
+#ifndef ODVGP_FLOAT_ONLY
 static void gp__copy_lbfgs(gp__lbfgs *to, const gp__lbfgs *from)
 {
 	to->pairs = from->pairs;
@@ -26489,6 +26565,7 @@ static void gp__copy_lbfgs(gp__lbfgs *to, const gp__lbfgs *from)
 	gp__copy(to->g, from->g, to->n);
 	if (to->memory) memcpy(to->sy, from->sy, (size_t)to->memory * sizeof *to->sy);
 }
+#endif
 
 /*	To a model of the same config: what a file holds (gp__file_model_state), and the allocator. */
 static void gp__copy_state(odvgp_model *to, const odvgp_model *from)
@@ -26504,7 +26581,9 @@ static void gp__copy_state(odvgp_model *to, const odvgp_model *from)
 	gp__copy(to->m2, from->m2, to->par.adam);
 	gp__copy(to->data_sd, from->data_sd, to->data_sds);
 	GP__FOR(i, to->units) gp__copy_unit(&to->unit[i], &from->unit[i]);
+#ifndef ODVGP_FLOAT_ONLY
 	gp__copy_lbfgs(&to->lbfgs, &from->lbfgs);
+#endif
 	to->tape.events = from->tape.events;
 	to->warm_due = from->warm_due;
 	to->from.reader = from->from.reader;
@@ -27426,6 +27505,8 @@ static odvgp_status gp__file_units_read(gp__file *f, odvgp_model *m, odvgp_info 
 		if (u->kernel.base_kernels > ODVGP_MAX_BASE_KERNELS)
 			return gp__fail(info, ODVGP_E_UNSUPPORTED, "model file", -1,
 					(double)u->kernel.base_kernels, gp__too_many_base_kernels);
+		if (!f->bad && !gp__kernel_here(&u->kernel))
+			return gp__unsupported(info, "model file", gp__left_out);
 		if (!f->bad && !gp__kernel_ok(&u->kernel, u->Dz))
 			return gp__bad_file(info, "its kernel is not valid");
 	}

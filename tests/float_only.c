@@ -4,6 +4,10 @@
 #define ODVGP_FLOAT
 #endif
 #define ODVGP_FLOAT_ONLY
+#define ODVGP_MAX_BASE_KERNELS 1
+#define ODVGP_KERNELS          ODVGP_KERNEL_RBF
+#define ODVGP_MEMBERS          ODVGP_MEMBER_ORTH
+#define ODVGP_NO_TRANSFORMS
 #ifndef ODVGP_KEEP_NAMES
 #define ODVGP_KEEP_NAMES
 #endif
@@ -39,6 +43,12 @@ int small_train(const float *X, const float *y, float *mean, float *var, void *f
 				&server, frozen, odvgp_predictor_size(m, NULL), ODVGP_ISA_AUTO, NULL);
 	if (!s) s = odvgp_predict(&server, X, SMALL_ROWS, mean, var, scratch, sizeof scratch, NULL);
 	return (int)s;
+}
+
+int small_opens(const void *block, size_t bytes)
+{
+	odvgp_server server;
+	return (int)odvgp_server_from_block(&server, block, bytes, ODVGP_ISA_AUTO, NULL);
 }
 
 size_t small_asks(int i, const char **what)

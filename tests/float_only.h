@@ -24,7 +24,12 @@ int small_train(const float *X, const float *y, float *mean, float *var, void *f
 	X(ULAPANE, "init.hyperparams", init.hyperparams, ODVGP_INIT_HYPER_ULAPANE) \
 	X(ADAM_FIRST, "reproduce", reproduce.update, ODVGP_UPDATE_ADAM_FIRST) \
 	X(COORDS, "reproduce", reproduce.gamma_coords, ODVGP_GAMMA_COORDS_DIFFERENTIATED) \
-	X(NO_PART, "mean_part", layer[0].mean_part, (odvgp_mean_part)5)
+	X(NO_PART, "mean_part", layer[0].mean_part, (odvgp_mean_part)5) \
+	X(MEMBER, "member", layer[0].mean_part, ODVGP_MEAN_PART_FREE) \
+	X(KERNEL, "kernel", layer[0].kernel, "linear") \
+	X(TERMS, "kernel", layer[0].kernel, "rbf+rbf") \
+	X(SHARDS, "shards", shards, 2) \
+	X(EXTENT, "model", layer[0].M_gamma, 65536)
 enum {
 	SMALL_AS_IT_IS = -1,
 #define ODVGP__X(name, culprit, field, value) SMALL_##name,
@@ -32,6 +37,8 @@ enum {
 #undef ODVGP__X
 			SMALL_COUNT
 };
+/*  The status with which the build opens a block. */
+int small_opens(const void *block, size_t bytes);
 /*  The bytes of a model whose config is number i of SMALL_REFUSED, or SMALL_AS_IT_IS; 0, with the
     culprit's name in *what, where the build refuses it. */
 size_t small_asks(int i, const char **what);
