@@ -9,6 +9,8 @@
 
 enum { LARGE_TILE = 4096, LARGE_DISTINCT = 100000 };
 
+enum { LARGE_RAW, LARGE_TRANSFORMED, LARGE_SCALED };
+
 typedef struct large {
 	table t;
 	/* Is it freed with the rows? */
@@ -17,9 +19,13 @@ typedef struct large {
 	binding b;
 	/* Its training rows; row NULL: all. */
 	rows r;
-	/* Have inputs and targets their scales? [classes] weights, or NULL. */
-	int scaled;
+	/* What inputs and targets have: LARGE_RAW and so on. [classes] weights, or NULL. */
+	int stage;
 	const double *weight;
+	/* --levels means, else NULL: the fold of each row; [input_count] [folds, levels + 1] of a column
+	   of texts. */
+	char *fold;
+	double **means;
 	/* [columns], [D], [targets]: one row. */
 	double *cell, *x, *y;
 	/* [LARGE_TILE,...]; and its lines. */
@@ -58,6 +64,9 @@ static void large_free(large *l)
 	if (!l) return;
 	for (int i = 0; i < l->readers; i++) free(l->reader[i]);
 	free(l->reader);
+	for (int i = 0; i < l->s->input_count && l->means; i++) free(l->means[i]);
+	free(l->means);
+	free(l->fold);
 	free(l->cell);
 	free(l->x);
 	free(l->y);
@@ -86,7 +95,16 @@ static int large_one(large *l, ptrdiff_t k, int in_order, double *x, double *y)
 	}
 	memset(x, 0, (size_t)s->D * sizeof *x);
 	encode_row(s, &l->b, cell, x, y);
-	if (!l->scaled) return 1;
+	ptrdiff_t at = 0;
+	for (int i = 0; i < s->input_count && l->fold; at += field_inputs(&s->inputs[i]), i++) {
+		if (!l->means[i]) continue;
+		int code = l->b.code[i][(int)cell[l->b.input[i]]];
+		x[at] = l->means[i][l->fold[k] * (s->inputs[i].level_count + 1) + code];
+	}
+	if (l->stage == LARGE_RAW) return 1;
+	if (s->transforms) odvgp_transform_columns(x, 1, s->D, s->transforms, x, NULL);
+	if (s->y.kind) y[0] = target_of(s, y[0]);
+	if (l->stage == LARGE_TRANSFORMED) return 1;
 	odvgp_standardise(x, 1, s->D, s->x_mean, s->x_scale, x, NULL);
 	odvgp_standardise(y, 1, s->target_count, s->y_mean, s->y_scale, y, NULL);
 	return 1;
