@@ -209,7 +209,10 @@ TEST(bad_kernel_expressions_are_refused)
 			"periodic(1, period=1, period=1)", "periodic(period)", "constant(dims=0)", "white(ard)",
 			"white(0)", "constant(1, 2)", "rq(1, alpha=-2)", "rbf(dims=0, dims=1)", "linear(foo=1)",
 			"constant(-.5)", "white(+1)", "rbf(dims=0+0:2)", "rbf(dims=1+1)", "rbf(dims=0:2+1:3)",
-			"rbf(dims=1+0:3)", "rbf(dims=2+0+2)",
+			"rbf(dims=1+0:3)", "rbf(dims=2+0+2)", "rbf(ard=)", "rbf(ard=3)", "rbf(ard=0:4)",
+			"rbf(ard=0:2+1:3)", "rbf(ard=0:2+)", "rbf(ard=2:1)", "rbf(ard=0:3, dims=0+2+1)",
+			"rbf(dims=0:2, ard=1:3)", "rbf(ard=0.5)", "rbf(ard=0:2 1)", "white(ard=0:2)",
+			"polynomial(ard=0:2)", "additive(alpha=1)", "additive(degree=2)", "additive(0)",
 			/* These are above 0, but in this precision they or their inverses are not. */
 			BY_PRECISION("rbf(1e-310)", "rbf(1e-46)"),
 			BY_PRECISION("rbf(1e-330, ard)", "rbf(1e-300, ard)"),
@@ -228,6 +231,8 @@ TEST(bad_kernel_expressions_are_refused)
 			"rq(0.5, alpha=2, variance=3, ard)", "periodic(period=7, dims=0)", "linear",
 			"linear(0.5)", "linear(ard, variance=2)", "linear(3, ard, dims=1:3)", "polynomial",
 			"polynomial(0.3, offset=2, degree=3, dims=1)", "constant(2) * white()", "white(0.1)",
+			"additive", "additive(1, variance=2, ard, dims=0+2)", "rbf(ard=0:2)", "rbf(ard = 2 + 0:2)",
+			"periodic(dims=2+0:2, ard=0:2, period=2)", "linear(ard=0:3)", "additive(ard=1:3)*rbf",
 			BY_PRECISION("rbf(1e-300, ard)", "rbf(1e-37, ard)")};
 	size_t i, bytes = 7;
 	char deep[300];
@@ -281,7 +286,9 @@ TEST(kernel_numbers_arrive)
 			{"rq(.5, alpha=2)", "kernel.0.alpha", 2},
 			{"rq(.5, alpha=2)", "kernel.0.lengthscale", 0.5},
 			{"rbf + periodic(2, variance=3, period=.75)", "kernel.1.period", 0.75},
-			{"rbf + periodic(2, variance=3, period=.75)", "kernel.1.variance", 3}};
+			{"rbf + periodic(2, variance=3, period=.75)", "kernel.1.variance", 3},
+			{"additive(.5, variance=2)", "kernel.0.lengthscale", 0.5},
+			{"additive(.5, variance=2)", "kernel.0.variance", 2}};
 	size_t i, bytes = 0;
 	for (i = 0; i < sizeof list / sizeof *list; i++) {
 		odvgp_config c = config(5, 3, 1, 2, 0);
@@ -308,7 +315,9 @@ TEST(kernel_text_can_be_read_back)
 			"rbf * (matern12 + matern32 * (rbf + rbf(0.5)))",
 			"rbf(1.5, dims=0+2, variance=2) + rbf",
 			"rq(0.5, variance=3, alpha=2, ard) + periodic(2, period=7, dims=0) * linear(0.25, ard)",
-			"polynomial(0.3, offset=2, degree=3, dims=1) * constant(4) + white(0.125) + linear(2)"};
+			"polynomial(0.3, offset=2, degree=3, dims=1) * constant(4) + white(0.125) + linear(2)",
+			"additive(0.5, variance=2) + rbf(2, variance=3, ard=0:2)",
+			"additive(ard=1:3) * linear(0.5, dims=2+0:2, ard=0:2)"};
 	size_t i, bytes = 0;
 	for (i = 0; i < sizeof list / sizeof *list; i++) {
 		odvgp_config c = config(5, 3, 1, 2, 0);

@@ -131,7 +131,9 @@ TEST(every_kernel)
 			"matern52", "rq(ard)", "periodic", "periodic(ard)", "linear", "linear(ard) * rbf",
 			"polynomial(degree=3) + rbf", "constant * rbf + white",
 			"(rbf(dims=0) + matern32(ard)) * matern52 + linear(dims=1)",
-			"periodic(ard, dims=0) * rq(dims=1) + polynomial * matern52"};
+			"periodic(ard, dims=0) * rq(dims=1) + polynomial * matern52", "additive",
+			"matern52(ard) + additive(ard) * rbf + periodic * linear(ard=0:2)",
+			"rbf(ard=0:2) * additive(dims=1)"};
 	for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
 		odvgp_config c = random_config(30, INPUTS, 2, 70, 80); /* more than one chunk */
 		test_seed = 720 + (uint64_t)k;
