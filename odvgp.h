@@ -2229,9 +2229,11 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 #define GP__PREFETCH(p) __builtin_prefetch(p)
 #define GP__UNUSED      __attribute__((unused))
 #define GP__NOINLINE    static __attribute__((noinline))
+#define GP__COLD        __attribute__((cold)) /* runs once a model: small, not fast */
 #else
 #define GP__PREFETCH(p) ((void)0)
 #define GP__UNUSED
+#define GP__COLD
 #ifdef _MSC_VER
 #define GP__INLINE   static __forceinline
 #define GP__NOINLINE static __declspec(noinline)
@@ -2401,8 +2403,8 @@ static void gp__put_real(gp__text *t, double v)
 #endif
 
 /*	Fill info and return the status. Text: "what: sentence", and row and value if row >= 0. */
-static odvgp_status gp__fail(odvgp_info *info, odvgp_status status, const char *what, ptrdiff_t row,
-		gp__wide value, const char *sentence)
+static GP__COLD odvgp_status gp__fail(odvgp_info *info, odvgp_status status, const char *what,
+		ptrdiff_t row, gp__wide value, const char *sentence)
 {
 #ifdef ODVGP_FLOAT_ONLY
 	(void)value;
@@ -2439,26 +2441,27 @@ static odvgp_status gp__fail(odvgp_info *info, odvgp_status status, const char *
 	return status;
 }
 
-static odvgp_status gp__refuse(
+static GP__COLD odvgp_status gp__refuse(
 		odvgp_info *info, odvgp_status status, const char *what, const char *sentence)
 {
 	return gp__fail(info, status, what, -1, 0, sentence);
 }
-static odvgp_status gp__unsupported(odvgp_info *info, const char *what, const char *sentence)
+static GP__COLD odvgp_status gp__unsupported(odvgp_info *info, const char *what,
+		const char *sentence)
 {
 	return gp__refuse(info, ODVGP_E_UNSUPPORTED, what, sentence);
 }
-static odvgp_status gp__is_null(odvgp_info *info, const char *what)
+static GP__COLD odvgp_status gp__is_null(odvgp_info *info, const char *what)
 {
 	return gp__refuse(info, ODVGP_E_ARG, what, "is NULL");
 }
 /*	A size query that fails. */
-static size_t gp__no_size(odvgp_status status)
+static GP__COLD size_t gp__no_size(odvgp_status status)
 {
 	(void)status;
 	return 0;
 }
-static size_t gp__too_large(odvgp_info *info, const char *what)
+static GP__COLD size_t gp__too_large(odvgp_info *info, const char *what)
 {
 	return gp__no_size(gp__refuse(info, ODVGP_E_SIZE, what, "is too large for memory"));
 }
@@ -5317,7 +5320,7 @@ typedef struct {
 	int depth, unknown; /* unknown: the error is a kernel's name */
 } gp__parser;
 
-static uint32_t gp__parse_fail(gp__parser *p, const char *error)
+static GP__COLD uint32_t gp__parse_fail(gp__parser *p, const char *error)
 {
 	if (!p->error) p->error = error;
 	return 0;
@@ -8851,7 +8854,8 @@ static size_t gp__scratch_size(
 	return bytes ? bytes : gp__too_large(info, what);
 }
 
-ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *s, ptrdiff_t rows, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_predict_scratch(const odvgp_server *s, ptrdiff_t rows,
+		odvgp_info *info)
 {
 	return gp__scratch_size(s, rows, 0, info);
 }
@@ -10258,7 +10262,7 @@ static odvgp_status gp__gradient_check(const odvgp_server *s, odvgp_info *info)
 							 : ODVGP_OK;
 }
 
-ODVGP_API size_t odvgp_predict_gradient_scratch(
+ODVGP_API GP__COLD size_t odvgp_predict_gradient_scratch(
 		const odvgp_server *s, ptrdiff_t rows, odvgp_info *info)
 {
 	if (!gp__scratch_size(s, rows, 0, info) || gp__gradient_check(s, info)) return 0;
@@ -11142,17 +11146,19 @@ static size_t gp__uncertain_size(const odvgp_server *s, int exact, odvgp_info *i
 	return gp__uncertain_layout(&a, s, exact, &g, &bytes, info) ? 0 : bytes;
 }
 
-ODVGP_API size_t odvgp_predict_moments_scratch(const odvgp_server *s, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_predict_moments_scratch(const odvgp_server *s, odvgp_info *info)
 {
 	return gp__uncertain_size(s, 1, info);
 }
 
-ODVGP_API size_t odvgp_predict_moments_gradient_scratch(const odvgp_server *s, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_predict_moments_gradient_scratch(const odvgp_server *s,
+		odvgp_info *info)
 {
 	return gp__uncertain_size(s, 2, info);
 }
 
-ODVGP_API size_t odvgp_predict_sigma_points_scratch(const odvgp_server *s, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_predict_sigma_points_scratch(const odvgp_server *s,
+		odvgp_info *info)
 {
 	return gp__uncertain_size(s, 0, info);
 }
@@ -11458,7 +11464,8 @@ static void gp__path_update(odvgp_path *path, ptrdiff_t q)
 
 /* --- odvgp_path_start, odvgp_path_at --- */
 
-ODVGP_API size_t odvgp_path_size(const odvgp_server *s, ptrdiff_t features, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_path_size(const odvgp_server *s, ptrdiff_t features,
+		odvgp_info *info)
 {
 	gp__arena a = gp__measuring();
 	odvgp_path *path;
@@ -11906,7 +11913,7 @@ static gp__file gp__file_make(int mode, const void *at, size_t size)
 	return f;
 }
 
-static odvgp_status gp__bad_file(odvgp_info *info, const char *sentence)
+static GP__COLD odvgp_status gp__bad_file(odvgp_info *info, const char *sentence)
 {
 	return gp__refuse(info, ODVGP_E_FORMAT, "model file", sentence);
 }
@@ -12000,7 +12007,7 @@ static odvgp_status gp__file_predictor_read(
 	return ODVGP_OK;
 }
 
-ODVGP_API size_t odvgp_server_size(const void *file, size_t file_bytes, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_server_size(const void *file, size_t file_bytes, odvgp_info *info)
 {
 	gp__file f;
 	gp__file_head h;
@@ -12009,8 +12016,8 @@ ODVGP_API size_t odvgp_server_size(const void *file, size_t file_bytes, odvgp_in
 	return gp__file_predictor_size(&f, &h, &need, info) ? 0 : need;
 }
 
-ODVGP_API odvgp_status odvgp_load_user(const void *file, size_t file_bytes, const void **user,
-		size_t *user_bytes, odvgp_info *info)
+ODVGP_API GP__COLD odvgp_status odvgp_load_user(const void *file, size_t file_bytes,
+		const void **user, size_t *user_bytes, odvgp_info *info)
 {
 	gp__file f;
 	gp__file_head h;
@@ -12022,7 +12029,7 @@ ODVGP_API odvgp_status odvgp_load_user(const void *file, size_t file_bytes, cons
 	return ODVGP_OK;
 }
 
-ODVGP_API odvgp_status odvgp_server_from_memory(odvgp_server *server, const void *file,
+ODVGP_API GP__COLD odvgp_status odvgp_server_from_memory(odvgp_server *server, const void *file,
 		size_t file_bytes, odvgp_isa isa, void *block, size_t block_bytes, odvgp_info *info)
 {
 	gp__file f;
@@ -12144,7 +12151,7 @@ static odvgp_status gp__unwritten(odvgp_info *info)
 	return gp__refuse(info, ODVGP_E_IO, "path", "the file could not be written");
 }
 
-ODVGP_API odvgp_status odvgp_file_write(
+ODVGP_API GP__COLD odvgp_status odvgp_file_write(
 		const char *path, const void *file, size_t file_bytes, odvgp_info *info)
 {
 	char beside[1024];
@@ -12186,7 +12193,7 @@ static FILE *gp__file_of(const char *path, size_t *bytes)
 	return NULL;
 }
 
-ODVGP_API size_t odvgp_file_size(const char *path, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_file_size(const char *path, odvgp_info *info)
 {
 	size_t bytes = 0;
 	FILE *file = path ? gp__file_of(path, &bytes) : NULL;
@@ -12197,7 +12204,7 @@ ODVGP_API size_t odvgp_file_size(const char *path, odvgp_info *info)
 	return file ? bytes : 0;
 }
 
-ODVGP_API odvgp_status odvgp_file_read(
+ODVGP_API GP__COLD odvgp_status odvgp_file_read(
 		const char *path, size_t *file_bytes, void *block, size_t block_bytes, odvgp_info *info)
 {
 	size_t bytes;
@@ -12311,12 +12318,13 @@ static size_t gp__online_bytes(const odvgp_server *s, ptrdiff_t most, int scratc
 	return a.used + 64 + (scratch ? bytes : 0);
 }
 
-ODVGP_API size_t odvgp_online_size(const odvgp_server *s, ptrdiff_t most, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_online_size(const odvgp_server *s, ptrdiff_t most, odvgp_info *info)
 {
 	return gp__online_bytes(s, most, 0, info);
 }
 
-ODVGP_API size_t odvgp_online_scratch(const odvgp_server *s, ptrdiff_t most, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_online_scratch(const odvgp_server *s, ptrdiff_t most,
+		odvgp_info *info)
 {
 	return gp__online_bytes(s, most, 1, info);
 }
@@ -12492,7 +12500,7 @@ static void gp__online_first(
 	gp__online_product(t, G, m, z);
 }
 
-ODVGP_API odvgp_status odvgp_online_start(odvgp_online *online, const odvgp_server *s,
+ODVGP_API GP__COLD odvgp_status odvgp_online_start(odvgp_online *online, const odvgp_server *s,
 		ptrdiff_t most, void *block, size_t block_bytes, void *scratch, size_t scratch_bytes,
 		odvgp_info *info)
 {
@@ -13107,7 +13115,7 @@ static double gp__adapt_step(gp__adapt *g, ptrdiff_t i, double now)
 	return now;
 }
 
-ODVGP_API size_t odvgp_online_adapt_scratch(const odvgp_online *o, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_online_adapt_scratch(const odvgp_online *o, odvgp_info *info)
 {
 	gp__adapt g;
 	gp__arena a = gp__measuring();
@@ -13156,7 +13164,7 @@ ODVGP_API odvgp_status odvgp_online_adapt(odvgp_online *o, const odvgp_real *X, 
 	return ODVGP_OK;
 }
 
-ODVGP_API size_t odvgp_online_seal(odvgp_online *o, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_online_seal(odvgp_online *o, odvgp_info *info)
 {
 	if (!o || !o->z) return gp__no_size(gp__is_null(info, "online"));
 	gp__predictor *p = gp__online_block(o);
@@ -14044,12 +14052,13 @@ static size_t gp__rows_scratch(
 		   sizeof(odvgp_real) - 1;
 }
 
-ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *s, ptrdiff_t rows, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_predict_scratch(const odvgp_server *s, ptrdiff_t rows,
+		odvgp_info *info)
 {
 	return gp__rows_scratch(s, rows, 0, info);
 }
 
-ODVGP_API size_t odvgp_predict_gradient_scratch(
+ODVGP_API GP__COLD size_t odvgp_predict_gradient_scratch(
 		const odvgp_server *s, ptrdiff_t rows, odvgp_info *info)
 {
 	return gp__rows_scratch(s, rows, 1, info);
@@ -14569,7 +14578,7 @@ static odvgp_status gp__compact_head(const odvgp_server *s, gp__compact *p, odvg
 	return ODVGP_OK;
 }
 
-ODVGP_API size_t odvgp_compact_size(const odvgp_server *server, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_compact_size(const odvgp_server *server, odvgp_info *info)
 {
 	gp__compact p;
 	return gp__compact_head(server, &p, info) ? 0 : p.bytes;
@@ -14583,17 +14592,18 @@ static size_t gp__compact_scratch(const odvgp_server *server, int gradients, odv
 	return status ? 0 : (gp__row_init(&p, &r, gradients, NULL) + 1) * sizeof(odvgp_real) - 1;
 }
 
-ODVGP_API size_t odvgp_compact_scratch(const odvgp_server *server, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_compact_scratch(const odvgp_server *server, odvgp_info *info)
 {
 	return gp__compact_scratch(server, 0, info);
 }
 
-ODVGP_API size_t odvgp_compact_gradient_scratch(const odvgp_server *server, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_compact_gradient_scratch(const odvgp_server *server,
+		odvgp_info *info)
 {
 	return gp__compact_scratch(server, 1, info);
 }
 
-ODVGP_API odvgp_status odvgp_compact(
+ODVGP_API GP__COLD odvgp_status odvgp_compact(
 		const odvgp_server *server, void *block, size_t block_bytes, odvgp_info *info)
 {
 	gp__compact head, *p = (gp__compact *)block;
@@ -15678,7 +15688,7 @@ static size_t gp__export_layout(
 	return w->bytes && !a->bad ? a->used + w->bytes + 128 : 0;
 }
 
-ODVGP_API size_t odvgp_export_scratch(const odvgp_server *s, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_export_scratch(const odvgp_server *s, odvgp_info *info)
 {
 	const odvgp_export_settings any = {"f", 0, 0, NULL, NULL, NULL, NULL};
 	gp__arena a = gp__measuring();
@@ -15689,7 +15699,7 @@ ODVGP_API size_t odvgp_export_scratch(const odvgp_server *s, odvgp_info *info)
 	return bytes ? bytes : gp__too_large(info, "server");
 }
 
-ODVGP_API odvgp_status odvgp_export(const odvgp_server *s, const odvgp_export_settings *o,
+ODVGP_API GP__COLD odvgp_status odvgp_export(const odvgp_server *s, const odvgp_export_settings *o,
 		odvgp_export_costs *costs, void *scratch, size_t scratch_bytes, odvgp_info *info)
 {
 	odvgp_status status = gp__export_check(s, o, info);
@@ -16566,12 +16576,12 @@ ODVGP_API odvgp_events odvgp_model_events(const odvgp_model *m)
 	return gp__model_ok(m) ? m->tape.events : none;
 }
 
-ODVGP_API const odvgp_slot *odvgp_slot_at(const odvgp_model *m, int i)
+ODVGP_API GP__COLD const odvgp_slot *odvgp_slot_at(const odvgp_model *m, int i)
 {
 	return gp__model_ok(m) && i >= 0 && i < m->par.slots ? &m->par.slot[i + 1] : NULL;
 }
 
-ODVGP_API const odvgp_slot *odvgp_slot_find(const odvgp_model *m, const char *name)
+ODVGP_API GP__COLD const odvgp_slot *odvgp_slot_find(const odvgp_model *m, const char *name)
 {
 	return gp__model_ok(m) ? odvgp_slot_at(m, gp__slot_index(&m->par, name) - 1) : NULL;
 }
@@ -16656,7 +16666,7 @@ static odvgp_status gp__slots_result(int hits, int all, const char *why, odvgp_i
 	return gp__refuse(info, all ? ODVGP_E_ARG : ODVGP_E_NAME, "name", all ? why : NULL);
 }
 
-ODVGP_API odvgp_status odvgp_set_trainable(
+ODVGP_API GP__COLD odvgp_status odvgp_set_trainable(
 		odvgp_model *m, const char *name, int trainable, odvgp_info *info)
 {
 	int hits = 0;
@@ -16686,7 +16696,7 @@ static void gp__bound_slot(odvgp_model *m, int s, odvgp_real low, odvgp_real hig
 	gp__touch(m, s);
 }
 
-ODVGP_API odvgp_status odvgp_set_bounds(
+ODVGP_API GP__COLD odvgp_status odvgp_set_bounds(
 		odvgp_model *m, const char *name, odvgp_real low, odvgp_real high, odvgp_info *info)
 {
 	int hits = 0, all = 0;
@@ -16703,7 +16713,7 @@ ODVGP_API odvgp_status odvgp_set_bounds(
 	return gp__slots_result(hits, all, "only positive numbers have bounds", info);
 }
 
-ODVGP_API odvgp_status odvgp_set_prior(odvgp_model *m, const char *name, odvgp_prior kind,
+ODVGP_API GP__COLD odvgp_status odvgp_set_prior(odvgp_model *m, const char *name, odvgp_prior kind,
 		odvgp_real a, odvgp_real b, odvgp_info *info)
 {
 	int hits = 0, all = 0;
@@ -16725,7 +16735,7 @@ ODVGP_API odvgp_status odvgp_set_prior(odvgp_model *m, const char *name, odvgp_p
 }
 
 #ifndef ODVGP_FLOAT_ONLY
-ODVGP_API size_t odvgp_kernel_text(const odvgp_model *m, char *text, size_t text_bytes)
+ODVGP_API GP__COLD size_t odvgp_kernel_text(const odvgp_model *m, char *text, size_t text_bytes)
 {
 	gp__text t = {text, text_bytes, 0};
 	if (!gp__model_ok(m) || (!text && text_bytes)) return 0;
@@ -19134,7 +19144,7 @@ static void gp__jitter_defaults(odvgp_config *c, ptrdiff_t M)
 	c->jitter.max = GP__R(1e-2);
 }
 
-ODVGP_API odvgp_config odvgp_config_defaults(
+ODVGP_API GP__COLD odvgp_config odvgp_config_defaults(
 		ptrdiff_t N, ptrdiff_t D, ptrdiff_t P, ptrdiff_t M, ptrdiff_t M_gamma)
 {
 	odvgp_config c;
@@ -19555,7 +19565,7 @@ static odvgp_status gp__no_field(const char *name, size_t n, odvgp_info *info)
 	return gp__refuse(info, ODVGP_E_NAME, "config", sentence);
 }
 
-ODVGP_API odvgp_status odvgp_config_set(
+ODVGP_API GP__COLD odvgp_status odvgp_config_set(
 		odvgp_config *config, const char *assignment, odvgp_info *info)
 {
 	gp__parser p;
@@ -19586,13 +19596,13 @@ ODVGP_API odvgp_status odvgp_config_set(
 	return ODVGP_OK;
 }
 
-ODVGP_API const char *odvgp_config_name(int i)
+ODVGP_API GP__COLD const char *odvgp_config_name(int i)
 {
 	const gp__field *field = gp__field_at(i);
 	return field ? field->name : NULL;
 }
 
-ODVGP_API const char *odvgp_config_words(const char *name)
+ODVGP_API GP__COLD const char *odvgp_config_words(const char *name)
 {
 	int layer;
 	odvgp_config one;
@@ -19612,7 +19622,7 @@ static odvgp_target gp__target_of(const gp__likelihood *lik)
 										: ODVGP_TARGET_POSITIVE;
 }
 
-ODVGP_API odvgp_likelihood_facts odvgp_likelihood_about(odvgp_likelihood kind)
+ODVGP_API GP__COLD odvgp_likelihood_facts odvgp_likelihood_about(odvgp_likelihood kind)
 {
 	odvgp_likelihood_facts f;
 	memset(&f, 0, sizeof f);
@@ -19630,7 +19640,7 @@ ODVGP_API odvgp_likelihood_facts odvgp_likelihood_about(odvgp_likelihood kind)
 	return f;
 }
 
-ODVGP_API odvgp_kernel_facts odvgp_kernel_about(int i)
+ODVGP_API GP__COLD odvgp_kernel_facts odvgp_kernel_about(int i)
 {
 	odvgp_kernel_facts f;
 	int n = 0;
@@ -19647,7 +19657,7 @@ ODVGP_API odvgp_kernel_facts odvgp_kernel_about(int i)
 
 ODVGP_API size_t odvgp_config_size(void) { return sizeof(odvgp_config); }
 
-ODVGP_API void odvgp_config_threads(odvgp_config *c, const odvgp_threads *threads)
+ODVGP_API GP__COLD void odvgp_config_threads(odvgp_config *c, const odvgp_threads *threads)
 {
 	static const odvgp_threads serial = {NULL, NULL, 0};
 	if (c) c->threads = threads ? *threads : serial;
@@ -20686,7 +20696,7 @@ static ptrdiff_t gp__predictor_sizes(const gp__unit *u, gp__predictor *p)
 	return reals;
 }
 
-ODVGP_API size_t odvgp_predictor_size(const odvgp_model *m, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_predictor_size(const odvgp_model *m, odvgp_info *info)
 {
 	gp__predictor p;
 	size_t all = 0;
@@ -21588,7 +21598,7 @@ static void gp__fit_layout(gp__fit *f, gp__arena *a)
 	f->r = gp__take(a, u->P, tile);
 }
 
-ODVGP_API size_t odvgp_fit_q_scratch(const odvgp_model *m, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_fit_q_scratch(const odvgp_model *m, odvgp_info *info)
 {
 	gp__arena a = gp__measuring();
 	gp__fit f;
@@ -22078,7 +22088,7 @@ static odvgp_status gp__online_stage(
 	return ODVGP_OK;
 }
 
-ODVGP_API odvgp_status odvgp_online_store(
+ODVGP_API GP__COLD odvgp_status odvgp_online_store(
 		const odvgp_online *o, odvgp_model *m, odvgp_info *info)
 {
 	odvgp_status s = ODVGP_OK;
@@ -24584,7 +24594,7 @@ static gp__reader *gp__reader_layout(gp__arena *a, const odvgp_model *m)
 	return r;
 }
 
-ODVGP_API size_t odvgp_reader_size(const odvgp_model *m, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_reader_size(const odvgp_model *m, odvgp_info *info)
 {
 	gp__arena a = gp__measuring();
 	if (gp__reader_refuses(m, info)) return 0;
@@ -24592,8 +24602,8 @@ ODVGP_API size_t odvgp_reader_size(const odvgp_model *m, odvgp_info *info)
 	return a.bad ? gp__too_large(info, "block") : a.used + 64;
 }
 
-ODVGP_API odvgp_status odvgp_set_reader(odvgp_model *m, const odvgp_reader *reader, void *block,
-		size_t block_bytes, odvgp_info *info)
+ODVGP_API GP__COLD odvgp_status odvgp_set_reader(odvgp_model *m, const odvgp_reader *reader,
+		void *block, size_t block_bytes, odvgp_info *info)
 {
 	gp__arena a;
 	odvgp_status s = gp__reader_refuses(m, info);
@@ -25600,7 +25610,7 @@ static odvgp_status gp__model_measure(odvgp_model *m, size_t *bytes, odvgp_info 
 	return ODVGP_OK;
 }
 
-ODVGP_API size_t odvgp_model_size(const odvgp_config *config, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_model_size(const odvgp_config *config, odvgp_info *info)
 {
 	gp__draft draft;
 	size_t bytes = 0;
@@ -25681,7 +25691,7 @@ static void gp__start_kernel(gp__unit *u, const char *text)
 	}
 }
 
-ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config *config,
+ODVGP_API GP__COLD odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config *config,
 		void *block, size_t block_bytes, odvgp_info *info)
 {
 	gp__arena a;
@@ -25753,8 +25763,8 @@ static void gp__copy_state(odvgp_model *to, const odvgp_model *from)
 	to->state = from->state; /* of which touching invalidates parts */
 }
 
-ODVGP_API odvgp_status odvgp_model_copy(odvgp_model **copy, const odvgp_model *model, void *block,
-		size_t block_bytes, odvgp_info *info)
+ODVGP_API GP__COLD odvgp_status odvgp_model_copy(odvgp_model **copy, const odvgp_model *model,
+		void *block, size_t block_bytes, odvgp_info *info)
 {
 	gp__arena a;
 	odvgp_model *m;
@@ -25964,7 +25974,7 @@ static odvgp_status gp__warm_layout(gp__warm_work *w, gp__arena *a, odvgp_info *
 	return fit ? ODVGP_OK : gp__refuse(info, ODVGP_E_SIZE, "scratch", "is too large");
 }
 
-ODVGP_API size_t odvgp_warm_start_scratch(
+ODVGP_API GP__COLD size_t odvgp_warm_start_scratch(
 		const odvgp_model *m, const odvgp_warm *settings, odvgp_info *info)
 {
 	gp__arena a = gp__measuring();
@@ -26587,7 +26597,7 @@ static gp__file_head gp__file_sizes(const odvgp_model *m, size_t user_bytes)
 	return h;
 }
 
-ODVGP_API size_t odvgp_save_size(const odvgp_model *m, size_t user_bytes, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_save_size(const odvgp_model *m, size_t user_bytes, odvgp_info *info)
 {
 	if (!gp__model_ok(m)) return gp__no_size(gp__is_null(info, "model"));
 	gp__file_head h = gp__file_sizes(m, user_bytes);
@@ -26616,7 +26626,7 @@ static void gp__file_frozen(gp__file *f, gp__unit *u, const odvgp_scales *scales
 	gp__file_array(f, (odvgp_real *)(void *)(at + head), (ptrdiff_t)reals);
 }
 
-ODVGP_API odvgp_status odvgp_save_memory(odvgp_model *m, const odvgp_scales *scales,
+ODVGP_API GP__COLD odvgp_status odvgp_save_memory(odvgp_model *m, const odvgp_scales *scales,
 		const void *user, size_t user_bytes, void *file, size_t file_bytes, odvgp_info *info)
 {
 	if (!gp__model_ok(m) || !file || (user_bytes && !user))
@@ -26706,8 +26716,8 @@ GP__NOINLINE odvgp_status gp__file_model_size(gp__file *f, const gp__file_head *
 	return gp__file_model(f, h, threads, isa, m, &units, bytes, info);
 }
 
-ODVGP_API size_t odvgp_load_size(const void *file, size_t file_bytes, const odvgp_threads *threads,
-		odvgp_isa isa, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_load_size(const void *file, size_t file_bytes,
+		const odvgp_threads *threads, odvgp_isa isa, odvgp_info *info)
 {
 	gp__file f;
 	gp__file_head h;
@@ -26728,9 +26738,9 @@ GP__NOINLINE ptrdiff_t gp__file_unit_count(gp__file f)
 	return f.bad ? 1 : gp__units_of(&c);
 }
 
-ODVGP_API odvgp_status odvgp_load_memory(odvgp_model **model, const void *file, size_t file_bytes,
-		const odvgp_threads *threads, odvgp_isa isa, void *block, size_t block_bytes,
-		odvgp_info *info)
+ODVGP_API GP__COLD odvgp_status odvgp_load_memory(odvgp_model **model, const void *file,
+		size_t file_bytes, const odvgp_threads *threads, odvgp_isa isa, void *block,
+		size_t block_bytes, odvgp_info *info)
 {
 	gp__file f;
 	gp__file_head h;
@@ -26795,7 +26805,7 @@ static void *gp__allocate(const odvgp_allocator *a, size_t bytes, odvgp_info *in
 	return block;
 }
 
-ODVGP_API odvgp_status odvgp_model_create(odvgp_model **model, const odvgp_config *config,
+ODVGP_API GP__COLD odvgp_status odvgp_model_create(odvgp_model **model, const odvgp_config *config,
 		const odvgp_real *X, const odvgp_real *Y, const odvgp_allocator *allocator,
 		odvgp_info *info)
 {
@@ -26823,7 +26833,7 @@ ODVGP_API odvgp_status odvgp_model_create(odvgp_model **model, const odvgp_confi
 	return ODVGP_OK;
 }
 
-ODVGP_API void odvgp_model_free(odvgp_model *m)
+ODVGP_API GP__COLD void odvgp_model_free(odvgp_model *m)
 {
 	if (!gp__model_ok(m) || !m->allocation) return;
 	odvgp_allocator a = m->allocator;
@@ -26863,7 +26873,7 @@ ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *m, const odvgp_real *X, p
 /* --- save and load by path --- */
 
 #ifndef ODVGP_NO_STDIO
-ODVGP_API odvgp_status odvgp_save_file(odvgp_model *m, const char *path, odvgp_info *info)
+ODVGP_API GP__COLD odvgp_status odvgp_save_file(odvgp_model *m, const char *path, odvgp_info *info)
 {
 	if (!gp__model_ok(m) || !path) return gp__is_null(info, gp__model_ok(m) ? "path" : "model");
 	odvgp_allocator a = gp__allocator(&m->allocator);
@@ -26895,7 +26905,7 @@ static odvgp_status gp__load_file(odvgp_model **model, const void *file, size_t 
 	return ODVGP_OK;
 }
 
-ODVGP_API odvgp_status odvgp_load_file(
+ODVGP_API GP__COLD odvgp_status odvgp_load_file(
 		odvgp_model **model, const char *path, const odvgp_allocator *allocator, odvgp_info *info)
 {
 	odvgp_allocator a = gp__allocator(allocator);

@@ -550,14 +550,14 @@ static void save_model(training *t, const char *path, int last)
 	free(block);
 }
 
-/*  Saves MODEL.part. Where training leaves q out, q gets its optimum first, which changes nothing
-    in the training; exact regression then gets its inducing points back. */
+/*  Saves MODEL.part. Where training leaves q out, q gets its optimum first; the model then gets its
+    bytes back, since the parameters that it keeps for a step that fails have a q, too. */
 static void checkpoint(training *t)
 {
-	int exact = is_exact(t->basis);
-	if (exact) snapshot_take(&t->before, t->model, &t->block);
-	if (!without_q(t->basis) || fit_q(t)) save_model(t, t->part_path, 0);
-	if (exact) snapshot_restore(&t->before, &t->block);
+	int restore = without_q(t->basis);
+	if (restore) snapshot_take(&t->before, t->model, &t->block);
+	if (!restore || fit_q(t)) save_model(t, t->part_path, 0);
+	if (restore) snapshot_restore(&t->before, &t->block);
 	t->checkpoint_last = now();
 }
 
