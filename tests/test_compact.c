@@ -523,7 +523,7 @@ TEST(damaged_and_forged_blocks)
 	odvgp_config c = random_config(12, INPUTS, 2, 3, 2);
 	test_seed = 760;
 	c.independent = 1;
-	fixture a = make_kernel(&c, "matern52(ard) * rbf + periodic(dims=0) + linear");
+	fixture a = make_kernel(&c, "matern52(ard) * rbf + periodic(dims=0) + linear + additive");
 	served p = serve_rows(&a, NULL, ROWS);
 	compact k = make_compact(&p.s);
 	unsigned char *byte = (unsigned char *)k.block;
@@ -629,6 +629,7 @@ TEST(what_a_build_lacks_is_refused)
 		int inverse;
 		odvgp_status status;
 	} cases[] = {{"rbf + matern52", 0, ODVGP_OK}, {"matern32", 0, ODVGP_E_UNSUPPORTED},
+			{"rbf + additive", 0, ODVGP_E_UNSUPPORTED},
 			{"rbf * periodic", 0, ODVGP_E_UNSUPPORTED}, {"rbf", 1, ODVGP_E_UNSUPPORTED}};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		odvgp_config c = random_config(30, INPUTS, 1, 5, 4);
