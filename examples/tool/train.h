@@ -360,7 +360,7 @@ static metrics metrics_of(training *t, const odvgp_server *server, const forecas
 {
 	const schema *schema = &t->d->s;
 	if (has_classes(schema->likelihood)) {
-		free(to->confusion);
+		scores_free(to);
 		*to = scores_make(schema->targets[0].level_count);
 		scores_add(to, f->mean, f->P, p->Y, p->n, 0.5);
 		return class_metrics(to);
@@ -371,9 +371,10 @@ static metrics metrics_of(training *t, const odvgp_server *server, const forecas
 		if (!logp) return no_metrics;
 	}
 	memset(sums, 0, (size_t)schema->target_count * sizeof *sums);
-	metrics_add(sums, f, p->Y, logp, p->n, schema->target_count);
+	if (schema->y.kind) metrics_add_target(sums, f, p->Y, schema, 1, p->n);
+	else metrics_add(sums, f, p->Y, logp, p->n, schema->target_count);
 	free(logp);
-	return metrics_mean(sums, schema->target_count, schema->y_scale);
+	return metrics_mean(sums, schema->target_count, target_scale(schema));
 }
 
 /*  As metrics_of; not available if the model cannot be frozen, whose parameters the next step takes
@@ -409,7 +410,7 @@ static double evaluate_parts(training *t, metrics *test)
 		metric_sums *sums = take((size_t)d->s.target_count, sizeof *sums);
 		if (d->test.n) *test = predict_part(t, &d->test, &t->scores, t->sums);
 		if (d->valid.n) loglik = predict_part(t, &d->valid, &unused, sums).loglik;
-		free(unused.confusion);
+		scores_free(&unused);
 		free(sums);
 	}
 	if (restore) snapshot_restore(&t->before, &t->block);
@@ -538,12 +539,15 @@ static void save_model(training *t, const char *path, int last)
 {
 	odvgp_info info = no_info;
 	odvgp_scales scales = scales_of(&t->d->s);
+	odvgp_set_transforms(t->model, t->d->s.transforms, NULL);
 	size_t size = odvgp_save_size(t->model, t->user.used, NULL);
 	void *block = take(size, 1);
 	odvgp_status s =
 			odvgp_save_memory(t->model, &scales, t->user.at, t->user.used, block, size, &info);
 	while (last && s == ODVGP_E_NOT_PD && raise_noise(t))
 		s = odvgp_save_memory(t->model, &scales, t->user.at, t->user.used, block, size, &info);
+	/* evaluations predict rows that are transformed already */
+	odvgp_set_transforms(t->model, NULL, NULL);
 	if (s && last) die_of(s, &info, path);
 	if (!s && last) write_file(path, block, size);
 	else if (!s) write_part(t, block, size);
@@ -774,7 +778,7 @@ static void training_begin(
 
 static void training_end(training *t)
 {
-	free(t->scores.confusion);
+	scores_free(&t->scores);
 	free(t->sums);
 	free(t->predictor_block);
 	free(t->best_model.at);
@@ -1147,7 +1151,7 @@ static void save_record(training *t, const outcome *r, double saving)
 			forecast_free(&f);
 		}
 		subject_end(&of);
-		free(unused.confusion);
+		scores_free(&unused);
 		free(sums);
 	}
 	record_metrics(&record, "test", d->s.likelihood, &r->test);

@@ -26,8 +26,7 @@ static part part_copy(const schema *s, const part *p)
 static void quality_begin(update *u)
 {
 	const schema *s = &u->a.f.s;
-	free(u->a.scores.confusion);
-	memset(&u->a.scores, 0, sizeof u->a.scores);
+	scores_free(&u->a.scores);
 	if (has_classes(s->likelihood)) u->a.scores = scores_make(s->targets[0].level_count);
 	u->a.sums = take((size_t)s->target_count, sizeof *u->a.sums);
 }
@@ -36,7 +35,7 @@ static void quality_end(update *u, int time)
 {
 	const schema *s = &u->a.f.s;
 	u->m[time] = has_classes(s->likelihood) ? class_metrics(&u->a.scores)
-											: metrics_mean(u->a.sums, s->target_count, s->y_scale);
+											: metrics_mean(u->a.sums, s->target_count, target_scale(s));
 	u->sums[time] = u->a.sums;
 	u->a.sums = NULL;
 }
