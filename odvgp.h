@@ -109,8 +109,9 @@ CONTENTS   (search for a tag with its arrows)
 	X, Y, file							data; a model file in memory
 	n, D								rows, columns
 	steps, tau, columns, scales, ...	settings of the call
+	rank, size							of processes
 	watch, allocator, threads, reader,	the caller's hooks (NULL: none, malloc and free, serial,
-	isa									none); an instruction set (ODVGP_ISA_AUTO: the best)
+	reduce, isa							none, none); an instruction set (ODVGP_ISA_AUTO: the best)
 	mean, var, elbo, gradient, ...		results: mean and var of f, mean_y and var_y of y; var and
 										cov are variances, never standard deviations
 	block, scratch						memory that the result keeps; memory for this call only,
@@ -204,6 +205,8 @@ CONTENTS   (search for a tag with its arrows)
 	ODVGP_USE_PTHREADS		-		compile the POSIX thread pool (link with -pthread)
 	ODVGP_USE_CBLAS			-		send large products to a CBLAS (<cblas.h>); bits may then depend
 									on threads
+	ODVGP_NO_TRANSFORMS		-		leave out transformed columns: blocks and files that have them
+									return E_UNSUPPORTED
 	ODVGP_MAX_BASE_KERNELS	8		most base kernels in an expression, 1..32
 	ODVGP_MAX_LAYERS		3		most layers, 1..8
 	ODVGP_LIKELIHOODS, _KERNELS, _MEMBERS
@@ -265,7 +268,8 @@ CONTENTS   (search for a tag with its arrows)
 	runs. Pixels of that image are sampled independently, except by odvgp_sample, which samples them
 	jointly.
   Units. Standardise X and Y (odvgp_column_scales, odvgp_standardise) and pass the scales to
-	odvgp_freeze: predictions are then in original units.
+	odvgp_freeze: predictions are then in original units. Skewed columns, and those with far values,
+	may do better on another scale, or worse: odvgp_transform.
   Memory. Training memory (odvgp_model_size) stops growing with N at the number of rows that
 	initialisation samples, max(50 M, 4 M_gamma, 4096), except with the objectives TIGHT and EXACT
 	(O(N^2)). Stack, by gcc or clang with -O2, for M up to 512 (each doubling adds up to 1 KiB) and
@@ -484,6 +488,19 @@ typedef struct odvgp_events {
 	double pivot_value;
 	const char *cause; /* likely cause in words */
 } odvgp_events;
+
+/*	Processes that train one model together; odvgp_set_reduce has the rules. */
+typedef struct odvgp_reduce {
+	int rank, size; /* this process, from 0; processes */
+	/* Sends `bytes` bytes to the rank `partner` and receives as many, which that rank does, too.
+	   OK, or any other status after a failure, as when the partner has died. */
+	odvgp_status (*exchange)(
+			void *user, int partner, const void *send, void *receive, size_t bytes);
+	void *user;
+	uint64_t program, table; /* hashes of the executable and of the data; 0: not compared */
+	/* 1: this rank's reader has only the rows of odvgp_rank_rows */
+	int cut;
+} odvgp_reduce;
 
 /* --- choices of models --- */
 
@@ -812,6 +829,16 @@ typedef enum odvgp_prior {
 	ODVGP_PRIOR_GAMMA,
 	ODVGP_PRIOR_COUNT
 } odvgp_prior;
+/*	What becomes of a column (odvgp_transform). */
+typedef enum odvgp_transform_kind {
+	ODVGP_TRANSFORM_NONE,
+	ODVGP_TRANSFORM_LOG,
+	ODVGP_TRANSFORM_ASINH,
+	ODVGP_TRANSFORM_LINEAR,
+	ODVGP_TRANSFORM_COUNT
+} odvgp_transform_kind;
+#define ODVGP_MOST_KNOTS 32
+
 typedef enum odvgp_schedule_kind {
 	ODVGP_SCHEDULE_CONSTANT,
 	ODVGP_SCHEDULE_LINEAR,
@@ -873,6 +900,7 @@ typedef struct odvgp_allocator {
 #define odvgp_watch odvgpf_watch
 #define odvgp_slot odvgpf_slot
 #define odvgp_scales odvgpf_scales
+#define odvgp_transform odvgpf_transform
 #define odvgp_columns odvgpf_columns
 #define odvgp_draws odvgpf_draws
 #define odvgp_gradient odvgpf_gradient
@@ -911,12 +939,16 @@ typedef struct odvgp_allocator {
 #define odvgp_warm_start odvgpf_warm_start
 #define odvgp_column_scales odvgpf_column_scales
 #define odvgp_standardise odvgpf_standardise
+#define odvgp_transform_columns odvgpf_transform_columns
+#define odvgp_set_transforms odvgpf_set_transforms
 #define odvgp_step odvgpf_step
 #define odvgp_step_batch odvgpf_step_batch
 #define odvgp_reader odvgpf_reader
 #define odvgp_reader_size odvgpf_reader_size
 #define odvgp_set_reader odvgpf_set_reader
 #define odvgp_reader_scales odvgpf_reader_scales
+#define odvgp_set_reduce odvgpf_set_reduce
+#define odvgp_rank_rows odvgpf_rank_rows
 #define odvgp_elbo odvgpf_elbo
 #define odvgp_elbo_columns odvgpf_elbo_columns
 #define odvgp_natgrad_step odvgpf_natgrad_step
@@ -932,6 +964,7 @@ typedef struct odvgp_allocator {
 #define odvgp_set_trainable odvgpf_set_trainable
 #define odvgp_set_bounds odvgpf_set_bounds
 #define odvgp_set_prior odvgpf_set_prior
+#define odvgp_scale_f odvgpf_scale_f
 #define odvgp_set_step_sizes odvgpf_set_step_sizes
 #define odvgp_steps_done odvgpf_steps_done
 #define odvgp_model_events odvgpf_model_events
@@ -1216,8 +1249,9 @@ typedef struct odvgp_config {
 	   computed twice, to the same bits. Also limits the products of P > 1 covariance factors with
 	   the features. 0 keeps nothing. Default 16 MiB. */
 	ptrdiff_t kernel_cache_bytes;
-	/* Shards of a step's tiles, a power of two up to 65536. Their sums are added up a binary tree:
-	   several processes that each compute some of them get the same bits. Default 1. */
+	/* Shards of the tiles of all sums over rows, a power of two up to 65536. Their sums are added up
+	   a binary tree: several processes (odvgp_set_reduce) that each compute some of them get the
+	   same bits. Default 1. */
 	ptrdiff_t shards;
 	uint64_t seed;         /* for minibatches, sampled columns and initialisation */
 	odvgp_threads threads; /* {0}: serial */
@@ -1318,6 +1352,19 @@ typedef struct odvgp_scales {
 	const odvgp_real *x_mean, *x_scale; /* [D] */
 	const odvgp_real *y_mean, *y_scale; /* [T] */
 } odvgp_scales;
+
+/*	T of a column x, before it is standardised. Numbers are below 1e30; T rises, also in float, and
+	goes on in a straight line beyond the training rows.
+		LOG		log(x + c), low + c > 0
+		ASINH	asinh((x - c) / s), s > 0
+		LINEAR	straight lines between `knots` points, 2 to ODVGP_MOST_KNOTS, that rise in both
+				coordinates; if each is a mean of several rows, a file holds no row */
+typedef struct odvgp_transform {
+	odvgp_transform_kind kind;
+	odvgp_real c, s, low, high; /* low, high: of the training rows; not of LINEAR */
+	ptrdiff_t knots;
+	const odvgp_real *from, *to; /* [knots] x and T(x) */
+} odvgp_transform;
 
 /* ---- >>api_easy   create, fit, predict, free; memory from malloc */
 
@@ -1519,9 +1566,30 @@ typedef struct odvgp_reader {
 ODVGP_API size_t odvgp_reader_size(const odvgp_model *model, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_set_reader(odvgp_model *model, const odvgp_reader *reader, void *block,
 		size_t block_bytes, odvgp_info *info);
-/*	odvgp_column_scales of the reader's X: mean, scale [D]. */
+/*	odvgp_column_scales of the reader's X, added up by config.shards: mean, scale [D]. */
 ODVGP_API odvgp_status odvgp_reader_scales(
 		odvgp_model *model, odvgp_real *mean, odvgp_real *scale, odvgp_info *info);
+
+/*	From now on `size` processes train one model, with the bits of one process of the same batch and
+	config.shards: each adds up its shards, then all exchange sums, log2(size) times each, and do the
+	rest alike. They make the same calls in the same order, those without rows excepted: initial
+	values, scales, warm starts, steps, odvgp_elbo, odvgp_fit_q, odvgp_upper_bound. size is a power
+	of two and at most config.shards. Minibatches, samples of initial values and the subset of a warm
+	start are the same rows as ever; a rank reads the rows of its shards only, and those samples. A
+	bad row, a failed read or exchange on one rank is an error on all, with its row. A watch that says
+	stop on any rank stops all at their next exchange. The executables' hashes, configs, parameters,
+	tables' hashes, 100 values of libm and instruction sets are compared at once: a difference is
+	named. After a failed exchange the ranks must end; one that waits for a partner that has died is
+	for `exchange` to end.
+	A table cut by rank (reduce.cut) serves full-batch bounds only: minibatches of a reader are
+	refused. Copies, loaded models and predictions have no other processes; to predict for a large
+	file, give each machine a part of it. reduce NULL: none.
+	Returns	E_ARG (also a difference), E_UNSUPPORTED (the objectives EXACT and TIGHT), E_IO */
+ODVGP_API odvgp_status odvgp_set_reduce(
+		odvgp_model *model, const odvgp_reduce *reduce, odvgp_info *info);
+/*	The rows [from, to) of all N that a full-batch bound adds up on a rank. */
+ODVGP_API odvgp_status odvgp_rank_rows(const odvgp_model *model, int rank, int size,
+		ptrdiff_t *from, ptrdiff_t *to, odvgp_info *info);
 #endif
 
 /*	out = (X - mean) / scale by columns; X, out [n,D], mean, scale [D]; out may be X. E_ARG refuses
@@ -1529,6 +1597,20 @@ ODVGP_API odvgp_status odvgp_reader_scales(
 	infinity in X propagate, and differences too large for the type become infinite. Cost O(n D). */
 ODVGP_API odvgp_status odvgp_standardise(const odvgp_real *X, ptrdiff_t n, ptrdiff_t D,
 		const odvgp_real *mean, const odvgp_real *scale, odvgp_real *out, odvgp_info *info);
+#ifndef ODVGP_NO_TRANSFORMS
+/*	transforms [D], one for each column: out = T(X) by columns, for training; then scales are those
+	of out. X, out [n,D]; out may be X; NaN propagates. odvgp_set_transforms makes odvgp_freeze and
+	the calls that save add them to the scales: predictions, their derivatives (of a LINEAR one its
+	segment's), draws, paths, online learning and exports then take X as it was before them. The
+	array and its knots must stay as long as the model or a copy is frozen or saved; a loaded model
+	has none; NULL: none.
+	Returns	E_ARG (a transform is not one, info.row is its column) | E_SIZE (more than 65535 numbers
+			together) */
+ODVGP_API odvgp_status odvgp_transform_columns(const odvgp_real *X, ptrdiff_t n, ptrdiff_t D,
+		const odvgp_transform *transforms, odvgp_real *out, odvgp_info *info);
+ODVGP_API odvgp_status odvgp_set_transforms(
+		odvgp_model *model, const odvgp_transform *transforms, odvgp_info *info);
+#endif
 
 /* --- training --- */
 
@@ -1662,6 +1744,14 @@ ODVGP_API odvgp_status odvgp_set_bounds(
 	Returns	E_ARG (also: a slot that cannot have a prior) | E_NAME */
 ODVGP_API odvgp_status odvgp_set_prior(odvgp_model *model, const char *name, odvgp_prior kind,
 		odvgp_real a, odvgp_real b, odvgp_info *info);
+
+/*	Multiply the last layer's functions by `scale` > 0: afterwards they have scale times the means,
+	and scale^2 times the variances, to rounding; kernel variances and what else has f's units
+	change (lik's parameters stay; of mixed functions "mixing"). For classes 1 / scale is a
+	temperature. The model is no longer at the optimum of its bound. On an error nothing changes.
+	Returns	E_ARG (scale; a value that would leave its bounds) | E_UNSUPPORTED (a mean function
+			IDENTITY of the last layer) */
+ODVGP_API odvgp_status odvgp_scale_f(odvgp_model *model, odvgp_real scale, odvgp_info *info);
 
 /*	Replace config.optim.lr and .natgrad_step, for example to fall over the steps for which there is
 	time. Steps count from the model's first; NULL keeps a schedule. */
@@ -2226,9 +2316,11 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 #define GP__PREFETCH(p) __builtin_prefetch(p)
 #define GP__UNUSED      __attribute__((unused))
 #define GP__NOINLINE    static __attribute__((noinline))
+#define GP__COLD        __attribute__((cold)) /* runs once a model: small, not fast */
 #else
 #define GP__PREFETCH(p) ((void)0)
 #define GP__UNUSED
+#define GP__COLD
 #ifdef _MSC_VER
 #define GP__INLINE   static __forceinline
 #define GP__NOINLINE static __declspec(noinline)
@@ -2398,8 +2490,8 @@ static void gp__put_real(gp__text *t, double v)
 #endif
 
 /*	Fill info and return the status. Text: "what: sentence", and row and value if row >= 0. */
-static odvgp_status gp__fail(odvgp_info *info, odvgp_status status, const char *what, ptrdiff_t row,
-		gp__wide value, const char *sentence)
+static GP__COLD odvgp_status gp__fail(odvgp_info *info, odvgp_status status, const char *what,
+		ptrdiff_t row, gp__wide value, const char *sentence)
 {
 #ifdef ODVGP_FLOAT_ONLY
 	(void)value;
@@ -2436,26 +2528,27 @@ static odvgp_status gp__fail(odvgp_info *info, odvgp_status status, const char *
 	return status;
 }
 
-static odvgp_status gp__refuse(
+static GP__COLD odvgp_status gp__refuse(
 		odvgp_info *info, odvgp_status status, const char *what, const char *sentence)
 {
 	return gp__fail(info, status, what, -1, 0, sentence);
 }
-static odvgp_status gp__unsupported(odvgp_info *info, const char *what, const char *sentence)
+static GP__COLD odvgp_status gp__unsupported(odvgp_info *info, const char *what,
+		const char *sentence)
 {
 	return gp__refuse(info, ODVGP_E_UNSUPPORTED, what, sentence);
 }
-static odvgp_status gp__is_null(odvgp_info *info, const char *what)
+static GP__COLD odvgp_status gp__is_null(odvgp_info *info, const char *what)
 {
 	return gp__refuse(info, ODVGP_E_ARG, what, "is NULL");
 }
 /*	A size query that fails. */
-static size_t gp__no_size(odvgp_status status)
+static GP__COLD size_t gp__no_size(odvgp_status status)
 {
 	(void)status;
 	return 0;
 }
-static size_t gp__too_large(odvgp_info *info, const char *what)
+static GP__COLD size_t gp__too_large(odvgp_info *info, const char *what)
 {
 	return gp__no_size(gp__refuse(info, ODVGP_E_SIZE, what, "is too large for memory"));
 }
@@ -2939,6 +3032,8 @@ typedef struct gp__watcher {
 	odvgp_progress at;
 	gp__wide work;
 	int stopped, held; /* held: the watch runs, or the step cannot be undone */
+	/* shared: with other processes, which learn at the next exchange what the watch has said */
+	int shared, said;
 } gp__watcher;
 
 static int gp__stopped(const odvgp_blas *blas)
@@ -2952,11 +3047,12 @@ static int gp__ask(const odvgp_blas *blas, gp__wide work)
 	gp__watcher *w = blas->watcher;
 	if (!GP__DESK || !w || w->held) return 0;
 	w->work += work;
-	if (w->work >= GP__W(GP__WATCH_WORK) && !w->stopped) {
+	if (w->work >= GP__W(GP__WATCH_WORK) && !w->said && w->watch.call) {
 		w->work = 0;
 		w->held = 1;
-		w->stopped = w->watch.call(w->watch.user, &w->at) != 0;
+		w->said = w->watch.call(w->watch.user, &w->at) != 0;
 		w->held = 0;
+		if (!w->shared) w->stopped = w->said;
 	}
 	return w->stopped;
 }
@@ -5279,7 +5375,7 @@ typedef struct {
 	int depth, unknown; /* unknown: the error is a kernel's name */
 } gp__parser;
 
-static uint32_t gp__parse_fail(gp__parser *p, const char *error)
+static GP__COLD uint32_t gp__parse_fail(gp__parser *p, const char *error)
 {
 	if (!p->error) p->error = error;
 	return 0;
@@ -8311,7 +8407,7 @@ static const struct {
 	bytes, then the reals. SOLVE-GP's two blocks are one set of |beta| + |gamma| = M points with the
 	factor [L 0; W^T L_v] and a covariance factor of two blocks. */
 typedef struct {
-	uint32_t magic, version, real_size;
+	uint32_t magic, version, real_size; /* version: above bit 16 GP__TRANSFORMS */
 	uint32_t base_kernels;
 	uint32_t checksum[2]; /* of all that follows; 0 in a file */
 	uint32_t reals[2];    /* their number: low word, high word */
@@ -8426,7 +8522,7 @@ typedef struct {
 	odvgp_real *weights;  /* of patches */
 	odvgp_real *mixing;   /* [F,P] */
 	odvgp_real *hyp, *lik_params, *rule, *A, *b, *beta_centre, *gamma_centre, *x_mean, *x_scale,
-			*y_mean, *y_scale;
+			*y_mean, *y_scale, *transforms;
 } gp__view;
 /*	Set v's pointers for one unit; base NULL only measures. Needs M_factor <= M. Returns the number
 	of reals, -1 on overflow. */
@@ -8467,6 +8563,7 @@ static ptrdiff_t gp__view_layout(
 	GP__PIECE(x_scale, 1, p->D)
 	GP__PIECE(y_mean, 1, p->T)
 	GP__PIECE(y_scale, 1, p->T)
+	GP__PIECE(transforms, 1, (ptrdiff_t)(p->version >> 16))
 #undef GP__PIECE
 	if (p->no_alpha) v->alpha = NULL;
 	return used;
@@ -8493,7 +8590,9 @@ static const gp__predictor *gp__layer_of(const odvgp_server *s)
 static const gp__predictor *gp__served(const odvgp_server *s)
 {
 	const gp__predictor *p = s && s->isa ? gp__layer_of(s) : NULL;
-	return p && p->magic == GP__PREDICTOR_MAGIC && p->version == GP__PREDICTOR_VERSION ? p : NULL;
+	return p && p->magic == GP__PREDICTOR_MAGIC && (p->version & 0xffff) == GP__PREDICTOR_VERSION
+				   ? p
+				   : NULL;
 }
 
 /*	A server of one layer of a checked block. */
@@ -8670,7 +8769,8 @@ static size_t gp__scratch_size(
 	return bytes ? bytes : gp__too_large(info, what);
 }
 
-ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *s, ptrdiff_t rows, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_predict_scratch(const odvgp_server *s, ptrdiff_t rows,
+		odvgp_info *info)
 {
 	return gp__scratch_size(s, rows, 0, info);
 }
@@ -8720,6 +8820,91 @@ static gp__prediction *gp__predict_begin(
 	return t;
 }
 
+/* --- transformed columns ---
+
+	Records of reals: column, kind, how many numbers follow, and these: c, s, low, high, or all
+	`from`, then all `to`. Releases that do not know them refuse the version. */
+
+/*	Their reals. */
+#ifdef ODVGP_NO_TRANSFORMS
+#define GP__TRANSFORMS(p) ((void)(p), (ptrdiff_t)0)
+#else
+#define GP__TRANSFORMS(p) ((ptrdiff_t)((p)->version >> 16))
+#endif
+#define GP__TRANSFORM_MOST (3 + 2 * ODVGP_MOST_KNOTS) /* of a record */
+#define GP__EACH_TRANSFORM(r, p, v) \
+	for (const odvgp_real *r = (v).transforms, *gp__end = r + GP__TRANSFORMS(p); r < gp__end; \
+			r += 3 + (ptrdiff_t)r[2])
+
+/*	T(x) of a record, and its derivatives. */
+GP__NOINLINE odvgp_real gp__transform(
+		const odvgp_real *r, odvgp_real x, odvgp_real *slope, odvgp_real *bend)
+{
+	const odvgp_real *a = r + 3;
+	const ptrdiff_t n = (ptrdiff_t)r[2] / 2;
+	*bend = 0;
+	if (r[1] == ODVGP_TRANSFORM_LINEAR) {
+		ptrdiff_t k = 1;
+		while (k < n - 1 && x > a[k]) k++;
+		*slope = (a[n + k] - a[n + k - 1]) / (a[k] - a[k - 1]);
+		return a[n + k - 1] + *slope * (x - a[k - 1]);
+	}
+	const odvgp_real u = x < a[2] ? a[2] : x > a[3] ? a[3] : x;
+	odvgp_real z, y, w = 1;
+	if (r[1] == ODVGP_TRANSFORM_LOG) {
+		z = u + a[0];
+		y = (odvgp_real)gp__log((gp__wide)z);
+		*slope = 1 / z;
+		z = 1;
+	} else {
+		z = (u - a[0]) / a[1];
+		w = GP__SQRT(1 + z * z);
+		y = (odvgp_real)gp__log1p((gp__wide)(GP__MAX(z, -z) + z * z / (1 + w)));
+		y = z < 0 ? -y : y;
+		*slope = 1 / (a[1] * w);
+	}
+	if (u == x) *bend = -z * *slope * *slope / w;
+	return y + *slope * (x - u);
+}
+
+/*	Whether r, of `left` reals, is a record of a column above `above` and below D. Its numbers are
+	also tried as floats, which files may make of them. */
+static int gp__transform_ok(const odvgp_real *r, ptrdiff_t left, ptrdiff_t above, ptrdiff_t D)
+{
+	odvgp_real f[GP__TRANSFORM_MOST], slope, bend;
+	if (left < 7 || !(r[0] > (odvgp_real)above && r[0] < (odvgp_real)D) ||
+			!(r[2] >= 4 && r[2] <= 2 * ODVGP_MOST_KNOTS))
+		return 0;
+	const int linear = r[1] == ODVGP_TRANSFORM_LINEAR;
+	const ptrdiff_t n = (ptrdiff_t)r[2], h = n / 2;
+	if (left < 3 + n || r[0] != (odvgp_real)(float)(ptrdiff_t)r[0] || r[2] != (odvgp_real)(2 * h) ||
+			(!linear && (n != 4 || !(r[1] == ODVGP_TRANSFORM_LOG || r[1] == ODVGP_TRANSFORM_ASINH))))
+		return 0;
+	GP__FOR(i, 3 + n) {
+		if (!(r[i] > GP__R(-1e30) && r[i] < GP__R(1e30))) return 0;
+		f[i] = (odvgp_real)(float)r[i];
+	}
+	GP__FOR(k, linear ? h : 2) {
+		const odvgp_real *x = f + 3 + (linear ? k : 2 + k), y = x[linear ? h : 0];
+		if (k && (linear ? !(x[0] > x[-1] && y > x[h - 1]) : !(x[0] >= x[-1]))) return 0;
+		gp__transform(f, x[0], &slope, &bend);
+		if (!(slope > GP__R(1e-30) && slope < GP__R(1e30)) || (!linear && !(f[4] > 0))) return 0;
+	}
+	return 1;
+}
+
+/*	Multiplies gradients [n,D] in what the columns of X [n,D] became: in X. */
+static void gp__transform_slopes(
+		const gp__prediction *t, const odvgp_real *X, ptrdiff_t n, odvgp_real *gradient)
+{
+	odvgp_real slope, bend;
+	GP__EACH_TRANSFORM(r, t->p, t->v)
+		for (ptrdiff_t at = (ptrdiff_t)*r; at < n * t->p->D; at += t->p->D) {
+			gp__transform(r, X[at], &slope, &bend);
+			gradient[at] *= slope;
+		}
+}
+
 static void gp__predict_unit(gp__prediction *t, ptrdiff_t k)
 {
 	t->first = k * t->P;
@@ -8736,7 +8921,12 @@ static ptrdiff_t gp__predict_inputs(gp__prediction *t, const odvgp_real *X, ptrd
 	ptrdiff_t D = t->p->D, rows = gp__rows_of_input(p);
 	GP__FOR(i, n) {
 		odvgp_real *x = GP__DESK && p->image_output ? t->patches : t->X + i * D;
-		GP__FOR(d, D) x[d] = (X[i * D + d] - t->v.x_mean[d]) / t->v.x_scale[d];
+		gp__copy(x, X + i * D, D);
+		GP__EACH_TRANSFORM(r, t->p, t->v) {
+			odvgp_real slope, bend, *at = x + (ptrdiff_t)*r;
+			*at = gp__transform(r, *at, &slope, &bend);
+		}
+		GP__FOR(d, D) x[d] = (x[d] - t->v.x_mean[d]) / t->v.x_scale[d];
 		if (GP__DESK && p->image_output) gp__patches_move(p, x, NULL, t->X + i * rows * t->D);
 	}
 	return n * rows;
@@ -9843,6 +10033,12 @@ static void gp__hessian_chunk(gp__gradient *g, const gp__kchunk *c, ptrdiff_t i,
 	}
 }
 
+/*	Whether means' gradients are computed: the Hessian needs them where columns bend. */
+static int gp__gradient_of_mean(const gp__gradient *g)
+{
+	return g->to->dmean || (g->to->hessian && GP__TRANSFORMS(g->t->p));
+}
+
 /*	Row i of k(x,Z) to `to` [m], unless NULL, and of H; its products with the weights to the mean.
 	u [columns] <- the row's prepared point. */
 static void gp__gradient_values(gp__gradient *g, ptrdiff_t i, const gp__gradient_points *z,
@@ -9856,7 +10052,7 @@ static void gp__gradient_values(gp__gradient *g, ptrdiff_t i, const gp__gradient
 	for (ptrdiff_t j = 0; j < z->m; j += GP__CHUNK) {
 		ptrdiff_t cols = GP__MIN(z->m - j, GP__CHUNK);
 		gp__chunk_forward(t->job, &c, 0, j, g->value);
-		if (g->to->dmean || g->to->dvar) gp__chunk_derivatives(t->job, &c, j);
+		if (gp__gradient_of_mean(g) || g->to->dvar) gp__chunk_derivatives(t->job, &c, j);
 		if (to) gp__copy(to + j, g->value, cols);
 		if (g->to->hessian && z->weights) gp__hessian_chunk(g, &c, i, j, z);
 		for (ptrdiff_t q = 0; z->weights && q < t->P; q++)
@@ -9965,7 +10161,7 @@ static void gp__gradient_mean(gp__gradient *g, ptrdiff_t n)
 		GP__FOR(i, n) {
 			gp__gradient_values(g, i, &z, k ? t->point : g->u + i * p->columns,
 					k ? NULL : t->A + i * p->M, k ? g->H_gamma : g->H + i * groups * z.ld);
-			for (ptrdiff_t q = 0; z.weights && g->to->dmean && q < P; q++)
+			for (ptrdiff_t q = 0; z.weights && gp__gradient_of_mean(g) && q < P; q++)
 				gp__gradient_sum(g, i, &z, z.weights + q * z.ld,
 						g->dmean + ((t->first + q) * t->ld + i) * D);
 		}
@@ -10015,6 +10211,7 @@ static void gp__gradient_out(gp__gradient *g, int power, ptrdiff_t first, ptrdif
 		if (power == 2) scale *= scale;
 		GP__FOR(i, count)
 			GP__FOR(d, D) out[i * D + d] = x[f * size + i * D + d] * scale / t->v.x_scale[d];
+		gp__transform_slopes(t, c->X + first * D, count, out);
 		gp__predict_note(c, out, first, count, D);
 	}
 }
@@ -10027,6 +10224,20 @@ static void gp__hessian_out(gp__gradient *g, ptrdiff_t count, gp__prediction_cal
 	GP__FOR(f, t->p->F) {
 		odvgp_real *H = gp__hessian_at(g, f, 0), scale = gp__predict_scale(t, f);
 		GP__FOR(d, count * D * D) H[d] *= scale / t->v.x_scale[d / D % D] / t->v.x_scale[d % D];
+		GP__EACH_TRANSFORM(r, t->p, t->v)
+			GP__FOR(i, count) {
+				ptrdiff_t d = (ptrdiff_t)*r, at = i * D + d, size = t->ld * D;
+				odvgp_real slope, bend, *own = H + i * D * D, sum = 0;
+				gp__transform(r, c->X[g->first * D + at], &slope, &bend);
+				GP__FOR(e, D) {
+					own[d * D + e] *= slope;
+					own[e * D + d] *= slope;
+				}
+				GP__FOR(p, t->p->P)
+					sum += g->dmean[p * size + at] *
+						   (t->p->mixed ? t->v.mixing[f * t->p->P + p] : (odvgp_real)(p == f));
+				own[d * D + d] += sum * bend * scale / t->v.x_scale[d];
+			}
 		gp__predict_note(c, H, g->first, count, D * D);
 	}
 }
@@ -10074,7 +10285,7 @@ static odvgp_status gp__gradient_check(const odvgp_server *s, odvgp_info *info)
 							 : ODVGP_OK;
 }
 
-ODVGP_API size_t odvgp_predict_gradient_scratch(
+ODVGP_API GP__COLD size_t odvgp_predict_gradient_scratch(
 		const odvgp_server *s, ptrdiff_t rows, odvgp_info *info)
 {
 	if (!gp__scratch_size(s, rows, 0, info) || gp__gradient_check(s, info)) return 0;
@@ -10406,6 +10617,9 @@ static odvgp_status gp__uncertain_layout(gp__arena *a, const odvgp_server *s, in
 	if (exact) return gp__unsupported(info, "float", "has too few digits for exact moments");
 #endif
 	const gp__predictor *p = gp__layer_of(s);
+	if (exact && GP__TRANSFORMS(p))
+		return gp__unsupported(info, "server",
+				"has transformed columns and no exact moments: see odvgp_predict_sigma_points");
 	ptrdiff_t D = p->D, F = p->F, U = exact ? p->units : 0, P = exact ? p->P : 0,
 			  M = exact ? p->M : 0, n = exact ? M + p->M_gamma : 0,
 			  terms = exact ? gp__kernel_term(&k, 0, &term) : 0, more = exact > 1;
@@ -10962,17 +11176,19 @@ static size_t gp__uncertain_size(const odvgp_server *s, int exact, odvgp_info *i
 	return gp__uncertain_layout(&a, s, exact, &g, &bytes, info) ? 0 : bytes;
 }
 
-ODVGP_API size_t odvgp_predict_moments_scratch(const odvgp_server *s, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_predict_moments_scratch(const odvgp_server *s, odvgp_info *info)
 {
 	return gp__uncertain_size(s, 1, info);
 }
 
-ODVGP_API size_t odvgp_predict_moments_gradient_scratch(const odvgp_server *s, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_predict_moments_gradient_scratch(const odvgp_server *s,
+		odvgp_info *info)
 {
 	return gp__uncertain_size(s, 2, info);
 }
 
-ODVGP_API size_t odvgp_predict_sigma_points_scratch(const odvgp_server *s, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_predict_sigma_points_scratch(const odvgp_server *s,
+		odvgp_info *info)
 {
 	return gp__uncertain_size(s, 0, info);
 }
@@ -11268,7 +11484,8 @@ static void gp__path_update(odvgp_path *path, ptrdiff_t q)
 
 /* --- odvgp_path_start, odvgp_path_at --- */
 
-ODVGP_API size_t odvgp_path_size(const odvgp_server *s, ptrdiff_t features, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_path_size(const odvgp_server *s, ptrdiff_t features,
+		odvgp_info *info)
 {
 	gp__arena a = gp__measuring();
 	odvgp_path *path;
@@ -11489,7 +11706,8 @@ static void gp__predictor_sum(const gp__predictor *p, uint32_t *sum)
 }
 
 static const char gp__left_out[] =
-		"needs what this build leaves out (ODVGP_LIKELIHOODS, ODVGP_KERNELS, ODVGP_MEMBERS)";
+		"needs what this build leaves out (ODVGP_LIKELIHOODS, ODVGP_KERNELS, ODVGP_MEMBERS, "
+		"ODVGP_NO_TRANSFORMS)";
 static const char gp__too_many_base_kernels[] =
 		"its kernel has more terms than this build allows: compile with a larger "
 		"ODVGP_MAX_BASE_KERNELS";
@@ -11504,7 +11722,7 @@ static odvgp_status gp__predictor_start_check(
 	if (p->magic != GP__PREDICTOR_MAGIC)
 		return gp__refuse(
 				info, ODVGP_E_FORMAT, what, "holds no predictor of a machine like this one");
-	if (p->version != GP__PREDICTOR_VERSION)
+	if ((p->version & 0xffff) != GP__PREDICTOR_VERSION)
 		return gp__fail(info, ODVGP_E_UNSUPPORTED, what, -1, (gp__wide)p->version,
 				"holds a predictor of another version: freeze the model again with this one");
 	if (p->base_kernels > ODVGP_MAX_BASE_KERNELS)
@@ -11571,7 +11789,8 @@ static odvgp_status gp__predictor_has(const gp__predictor *p, const char *what, 
 						   p->base_kernels * GP__BASE_KERNEL_WORDS;
 	int has = (p->layers > 1 || gp__likelihoods[p->likelihood].y_moments) &&
 			  (gp__is_dense(p) || GP__MEMBERS_INVERSE) &&
-			  (GP__DESK || (p->layers == 1 && !p->patches.height && !p->mixed));
+			  (GP__DESK || (p->layers == 1 && !p->patches.height && !p->mixed)) &&
+			  GP__TRANSFORMS(p) == (ptrdiff_t)(p->version >> 16);
 	for (uint32_t l = 0; l < p->base_kernels; l++, base += GP__BASE_KERNEL_WORDS)
 		has = has && GP__KERNEL_HAS(base[0]);
 	return has ? ODVGP_OK : gp__unsupported(info, what, gp__left_out);
@@ -11598,6 +11817,12 @@ static int gp__predictor_reals_ok(const gp__predictor *p)
 		GP__FOR(t, p->T)
 			if (v.y_mean[t] != 0 || v.y_scale[t] != 1) return 0;
 	if (lik && of->param[0].rate && !(v.lik_params[0] < 1)) return 0;
+	ptrdiff_t left = GP__TRANSFORMS(p), column = -1;
+	for (const odvgp_real *r = v.transforms; left; r += 3 + (ptrdiff_t)r[2]) {
+		if (!gp__transform_ok(r, left, column, p->D)) return 0;
+		column = (ptrdiff_t)r[0];
+		left -= 3 + (ptrdiff_t)r[2];
+	}
 	/* beta comes first: all reals */
 	return gp__finite(v.beta, (ptrdiff_t)gp__predictor_reals(p));
 }
@@ -11709,7 +11934,7 @@ static gp__file gp__file_make(int mode, const void *at, size_t size)
 	return f;
 }
 
-static odvgp_status gp__bad_file(odvgp_info *info, const char *sentence)
+static GP__COLD odvgp_status gp__bad_file(odvgp_info *info, const char *sentence)
 {
 	return gp__refuse(info, ODVGP_E_FORMAT, "model file", sentence);
 }
@@ -11803,7 +12028,7 @@ static odvgp_status gp__file_predictor_read(
 	return ODVGP_OK;
 }
 
-ODVGP_API size_t odvgp_server_size(const void *file, size_t file_bytes, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_server_size(const void *file, size_t file_bytes, odvgp_info *info)
 {
 	gp__file f;
 	gp__file_head h;
@@ -11812,8 +12037,8 @@ ODVGP_API size_t odvgp_server_size(const void *file, size_t file_bytes, odvgp_in
 	return gp__file_predictor_size(&f, &h, &need, info) ? 0 : need;
 }
 
-ODVGP_API odvgp_status odvgp_load_user(const void *file, size_t file_bytes, const void **user,
-		size_t *user_bytes, odvgp_info *info)
+ODVGP_API GP__COLD odvgp_status odvgp_load_user(const void *file, size_t file_bytes,
+		const void **user, size_t *user_bytes, odvgp_info *info)
 {
 	gp__file f;
 	gp__file_head h;
@@ -11825,7 +12050,7 @@ ODVGP_API odvgp_status odvgp_load_user(const void *file, size_t file_bytes, cons
 	return ODVGP_OK;
 }
 
-ODVGP_API odvgp_status odvgp_server_from_memory(odvgp_server *server, const void *file,
+ODVGP_API GP__COLD odvgp_status odvgp_server_from_memory(odvgp_server *server, const void *file,
 		size_t file_bytes, odvgp_isa isa, void *block, size_t block_bytes, odvgp_info *info)
 {
 	gp__file f;
@@ -11947,7 +12172,7 @@ static odvgp_status gp__unwritten(odvgp_info *info)
 	return gp__refuse(info, ODVGP_E_IO, "path", "the file could not be written");
 }
 
-ODVGP_API odvgp_status odvgp_file_write(
+ODVGP_API GP__COLD odvgp_status odvgp_file_write(
 		const char *path, const void *file, size_t file_bytes, odvgp_info *info)
 {
 	char beside[1024];
@@ -11989,7 +12214,7 @@ static FILE *gp__file_of(const char *path, size_t *bytes)
 	return NULL;
 }
 
-ODVGP_API size_t odvgp_file_size(const char *path, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_file_size(const char *path, odvgp_info *info)
 {
 	size_t bytes = 0;
 	FILE *file = path ? gp__file_of(path, &bytes) : NULL;
@@ -12000,7 +12225,7 @@ ODVGP_API size_t odvgp_file_size(const char *path, odvgp_info *info)
 	return file ? bytes : 0;
 }
 
-ODVGP_API odvgp_status odvgp_file_read(
+ODVGP_API GP__COLD odvgp_status odvgp_file_read(
 		const char *path, size_t *file_bytes, void *block, size_t block_bytes, odvgp_info *info)
 {
 	size_t bytes;
@@ -12114,12 +12339,13 @@ static size_t gp__online_bytes(const odvgp_server *s, ptrdiff_t most, int scratc
 	return a.used + 64 + (scratch ? bytes : 0);
 }
 
-ODVGP_API size_t odvgp_online_size(const odvgp_server *s, ptrdiff_t most, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_online_size(const odvgp_server *s, ptrdiff_t most, odvgp_info *info)
 {
 	return gp__online_bytes(s, most, 0, info);
 }
 
-ODVGP_API size_t odvgp_online_scratch(const odvgp_server *s, ptrdiff_t most, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_online_scratch(const odvgp_server *s, ptrdiff_t most,
+		odvgp_info *info)
 {
 	return gp__online_bytes(s, most, 1, info);
 }
@@ -12295,7 +12521,7 @@ static void gp__online_first(
 	gp__online_product(t, G, m, z);
 }
 
-ODVGP_API odvgp_status odvgp_online_start(odvgp_online *online, const odvgp_server *s,
+ODVGP_API GP__COLD odvgp_status odvgp_online_start(odvgp_online *online, const odvgp_server *s,
 		ptrdiff_t most, void *block, size_t block_bytes, void *scratch, size_t scratch_bytes,
 		odvgp_info *info)
 {
@@ -12910,7 +13136,7 @@ static double gp__adapt_step(gp__adapt *g, ptrdiff_t i, double now)
 	return now;
 }
 
-ODVGP_API size_t odvgp_online_adapt_scratch(const odvgp_online *o, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_online_adapt_scratch(const odvgp_online *o, odvgp_info *info)
 {
 	gp__adapt g;
 	gp__arena a = gp__measuring();
@@ -12959,7 +13185,7 @@ ODVGP_API odvgp_status odvgp_online_adapt(odvgp_online *o, const odvgp_real *X, 
 	return ODVGP_OK;
 }
 
-ODVGP_API size_t odvgp_online_seal(odvgp_online *o, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_online_seal(odvgp_online *o, odvgp_info *info)
 {
 	if (!o || !o->z) return gp__no_size(gp__is_null(info, "online"));
 	gp__predictor *p = gp__online_block(o);
@@ -13815,12 +14041,13 @@ static size_t gp__rows_scratch(
 		   sizeof(odvgp_real) - 1;
 }
 
-ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *s, ptrdiff_t rows, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_predict_scratch(const odvgp_server *s, ptrdiff_t rows,
+		odvgp_info *info)
 {
 	return gp__rows_scratch(s, rows, 0, info);
 }
 
-ODVGP_API size_t odvgp_predict_gradient_scratch(
+ODVGP_API GP__COLD size_t odvgp_predict_gradient_scratch(
 		const odvgp_server *s, ptrdiff_t rows, odvgp_info *info)
 {
 	return gp__rows_scratch(s, rows, 1, info);
@@ -14305,6 +14532,8 @@ static odvgp_status gp__compact_head(const odvgp_server *s, gp__compact *p, odvg
 				from->layers > 1 ? "has several layers"
 				: from->patches.height ? "is of images"
 									   : "learns online (odvgp_online_start)");
+	if (from->version >> 16)
+		return gp__unsupported(info, "server", "has transformed columns");
 	const gp__likelihood *lik = &gp__likelihoods[from->likelihood];
 	const uint32_t *words = gp__predictor_kernel(from);
 	const int linear = gp__mean_functions[from->mean_function].A ||
@@ -14336,7 +14565,7 @@ static odvgp_status gp__compact_head(const odvgp_server *s, gp__compact *p, odvg
 	return ODVGP_OK;
 }
 
-ODVGP_API size_t odvgp_compact_size(const odvgp_server *server, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_compact_size(const odvgp_server *server, odvgp_info *info)
 {
 	gp__compact p;
 	return gp__compact_head(server, &p, info) ? 0 : p.bytes;
@@ -14350,17 +14579,18 @@ static size_t gp__compact_scratch(const odvgp_server *server, int gradients, odv
 	return status ? 0 : (gp__row_init(&p, &r, gradients, NULL) + 1) * sizeof(odvgp_real) - 1;
 }
 
-ODVGP_API size_t odvgp_compact_scratch(const odvgp_server *server, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_compact_scratch(const odvgp_server *server, odvgp_info *info)
 {
 	return gp__compact_scratch(server, 0, info);
 }
 
-ODVGP_API size_t odvgp_compact_gradient_scratch(const odvgp_server *server, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_compact_gradient_scratch(const odvgp_server *server,
+		odvgp_info *info)
 {
 	return gp__compact_scratch(server, 1, info);
 }
 
-ODVGP_API odvgp_status odvgp_compact(
+ODVGP_API GP__COLD odvgp_status odvgp_compact(
 		const odvgp_server *server, void *block, size_t block_bytes, odvgp_info *info)
 {
 	gp__compact head, *p = (gp__compact *)block;
@@ -14556,6 +14786,7 @@ static ptrdiff_t gp__export_is(const gp__export *e, char sign)
 	case 's': return p->factor == GP__FACTOR_OF_S;
 	case 'i': return p->factor == GP__FACTOR_OF_INVERSE;
 	case 'b': return p->M_factor < M;
+	case 't': return GP__TRANSFORMS(p);
 	default: return gp__mean_functions[mean].A || mean == ODVGP_MEAN_FUNCTION_IDENTITY; /* a */
 	}
 }
@@ -14979,6 +15210,22 @@ static void gp__export_unit(gp__export *e, char table)
 	}
 }
 
+/*	T and its derivative, as gp__transform has them. */
+static const char gp__export_columns[] =
+		"static inline void $N_columns(const $R *x, $R *to, $R *slope) {"
+		"$(dD {to[d] = x[d]; slope[d] = 1;}"
+		"for (const $R *a = $N_transforms; a < $N_transforms + $t;) {"
+		"const int d = (int)a[0], kind = (int)a[1], n = (int)a[2] / 2; $R u = x[d]; a += 3;"
+		"if (kind == 3) {int k = 1; while (k < n - 1 && u > a[k]) k++;"
+		"slope[d] = (a[n + k] - a[n + k - 1]) / (a[k] - a[k - 1]);"
+		"to[d] = a[n + k - 1] + slope[d] * (u - a[k - 1]);}"
+		"else {u = u < a[2] ? a[2] : u > a[3] ? a[3] : u;"
+		"if (kind == 1) {to[d] = $[log](u + a[0]); slope[d] = 1 / (u + a[0]);}"
+		"else {const $R z = (u - a[0]) / a[1], w = $[sqrt](1 + z * z);"
+		"to[d] = $[log1p]((z < 0 ? -z : z) + z * z / (1 + w)); if (z < 0) to[d] = -to[d];"
+		"slope[d] = 1 / (a[1] * w);}"
+		"to[d] += slope[d] * (x[d] - u);} a += 2 * n;}}";
+
 static void gp__export_tables(gp__export *e)
 {
 	static const char *const tables[] = {
@@ -14995,6 +15242,12 @@ static void gp__export_tables(gp__export *e)
 		gp__emit_end(e);
 	}
 	gp__predict_unit(e->t, 0);
+	if (GP__TRANSFORMS(e->p)) {
+		gp__emit_begin(e, "transforms");
+		GP__FOR(i, GP__TRANSFORMS(e->p)) gp__emit_number(e, (double)v->transforms[i]);
+		gp__emit_end(e);
+		gp__emit(e, gp__export_columns);
+	}
 	if (sloped) gp__emit_begin(e, "middle");
 	for (ptrdiff_t d = 0; sloped && d < e->p->D; d++) gp__emit_number(e, (double)v->x_mean[d]);
 	if (sloped) gp__emit_end(e);
@@ -15024,6 +15277,7 @@ static const char gp__export_unsolve[] =
 /*	Moments of the processes. f: the first one of a unit. */
 static const char gp__export_predict[] =
 		"static inline void $N_$?mlatent$.$!mpredict$." GP__EXPORT_CALL
+		"$?t$R moved[$D], slope[$D]; $N_columns(x, moved, slope); x = moved;$."
 		"const $R *z = $N_points, *w = $N_weights, *s = $N_scales, *l = $N_factor, *r = $N_root, "
 		"*c = $N_constants; $R u[$C], a[$M]$!s, b[$M]$.$?g, y[$M], h[$G], g[$P * $C], H[$M * $G]$.;"
 		"for (int f = 0; f < $Q; f += $P, s += $S, c += $K) {"
@@ -15036,7 +15290,8 @@ static const char gp__export_predict[] =
 		"$(pP {mean[f + p] += $N_bias[f + p];"
 		"$?a$(dD mean[f + p] += $N_a[(f + p) * $D + d] * (x[d] - $N_middle[d]);$."
 		"$?g$(dD dmean[(f + p) * $D + d] = $?a$N_a[(f + p) * $D + d]$.$!a0$.;"
-		"$N_back(u, g + p * $C, s, dmean + (f + p) * $D);$.}"
+		"$N_back(u, g + p * $C, s, dmean + (f + p) * $D);"
+		"$?t$(dD dmean[(f + p) * $D + d] *= slope[d];$.$.}"
 		"$!gif (!var) continue;$. $R e = $N_prior$?g_slopes$.(c, u, u$?g, h$.);"
 		"$?sl = $N_solve(l, a); $(iM e -= a[i] * a[i]; if (e < 0) e = 0;$."
 		"$(pP {$R v = e;"
@@ -15052,7 +15307,7 @@ static const char gp__export_predict[] =
 		"$?g$(iC g[i] = 0; $(jM $N_add(2 * y[j], H + j * $G, u, beta + j * $C, g);"
 		"if ($?se$.$!sv$. > 0) $N_add(2, h, u, u, g); $(dD dvar[(f + p) * $D + d] = 0;"
 		"$N_back(u, g, s, dvar + (f + p) * $D);"
-		"$(dD dvar[(f + p) * $D + d] *= $N_variances[f + p];$.}}}";
+		"$(dD dvar[(f + p) * $D + d] *= $?tslope[d] * $.$N_variances[f + p];$.}}}";
 
 static const char gp__export_mix[] =
 		"static inline void $N_predict" GP__EXPORT_CALL
@@ -15259,6 +15514,16 @@ static void gp__export_row(gp__export *e, ptrdiff_t i, odvgp_real *x)
 		x[column.column] = (odvgp_real)(column.shift + 0.7 * gp__export_place(e, g, c, j) +
 										0.3 * gp__export_place(e, g, c, (j + 1) % M));
 	}
+	GP__EACH_TRANSFORM(r, e->p, *v) { /* x <- T^-1(x), between low and high */
+		int linear = r[1] == ODVGP_TRANSFORM_LINEAR;
+		odvgp_real *at = x + (ptrdiff_t)*r, low = r[linear ? 3 : 5], slope, bend,
+				   high = r[linear ? 2 + (ptrdiff_t)r[2] / 2 : 6];
+		for (int k = 0; k < 60; k++) {
+			const odvgp_real middle = low + (high - low) / 2;
+			*(gp__transform(r, middle, &slope, &bend) < *at ? &low : &high) = middle;
+		}
+		*at = low;
+	}
 	GP__FOR(d, e->p->D) x[d] = (odvgp_real)gp__export_round(e, (double)x[d]);
 }
 
@@ -15309,7 +15574,15 @@ static double gp__export_scale(const gp__export *e, const gp__export_work *w, pt
 		GP__FOR(i, GP__EXPORT_ROWS)
 			scale = GP__MAX(scale, fabs((double)w->rows[i * (D + e->answers) + D + k]));
 	else scale = j < F ? sqrt((double)w->prior[j]) : (double)w->prior[j - F];
-	return k < 2 * F || j >= 2 * F ? scale : scale / (double)e->t->v.x_scale[(k - 2 * F) % D];
+	if (k < 2 * F || j >= 2 * F) return scale;
+	double unit = (double)e->t->v.x_scale[k = (k - 2 * F) % D], steepest = 0;
+	GP__EACH_TRANSFORM(r, e->p, e->t->v)
+		for (ptrdiff_t i = 0; i < GP__EXPORT_ROWS && *r == (odvgp_real)k; i++) {
+			odvgp_real slope, bend;
+			gp__transform(r, w->rows[i * (D + e->answers) + k], &slope, &bend);
+			steepest = GP__MAX(steepest, (double)slope);
+		}
+	return scale / unit * (steepest > 0 ? steepest : 1);
 }
 
 static void gp__export_rows(gp__export *e, const gp__export_work *w)
@@ -15421,7 +15694,7 @@ static size_t gp__export_layout(
 	return w->bytes && !a->bad ? a->used + w->bytes + 128 : 0;
 }
 
-ODVGP_API size_t odvgp_export_scratch(const odvgp_server *s, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_export_scratch(const odvgp_server *s, odvgp_info *info)
 {
 	const odvgp_export_settings any = {"f", 0, 0, NULL, NULL, NULL, NULL};
 	gp__arena a = gp__measuring();
@@ -15432,7 +15705,7 @@ ODVGP_API size_t odvgp_export_scratch(const odvgp_server *s, odvgp_info *info)
 	return bytes ? bytes : gp__too_large(info, "server");
 }
 
-ODVGP_API odvgp_status odvgp_export(const odvgp_server *s, const odvgp_export_settings *o,
+ODVGP_API GP__COLD odvgp_status odvgp_export(const odvgp_server *s, const odvgp_export_settings *o,
 		odvgp_export_costs *costs, void *scratch, size_t scratch_bytes, odvgp_info *info)
 {
 	odvgp_status status = gp__export_check(s, o, info);
@@ -15678,14 +15951,32 @@ struct gp__unit {
 	ptrdiff_t normal_rows;
 };
 
-/*	Begins the sums over tiles; gp__sums_layout says what follows. */
+/*	Begins sums over rows; numbers follow (gp__sums_layout says which, for tiles). */
 typedef struct {
 	gp__wide expected;     /* of the EXPECT node */
 	gp__wide weight, logs; /* sum of the rows' weights w; of w log e, e a multiple of the noise */
-	uint64_t clamped;
-	odvgp_status status; /* the first failure; its row, as in odvgp_info */
-	ptrdiff_t row;
+	gp__wide diag, first;  /* sum of k(x,x); of rows that are counted, the first one's target */
+	uint64_t clamped;      /* or rows counted */
+	ptrdiff_t row;         /* of the first failure, as in odvgp_info */
+	odvgp_status status;   /* OK: none */
+	/* whether the rows failed, not the parameters; whether a watch said stop */
+	unsigned char of_rows, stop;
 } gp__sums;
+
+/*	Of odvgp_set_reduce. */
+typedef struct {
+	odvgp_reduce given;
+	odvgp_info failure; /* as a reader's, where there is none */
+	int broken;         /* an exchange has failed: there are no more */
+} gp__ranks;
+
+/*	Shards' sums, a piece for each level of a binary tree, and one more for other sums. */
+typedef struct {
+	unsigned char *at;
+	size_t bytes; /* of a piece */
+	int levels;
+	gp__ranks *ranks; /* of this model, or of the one that it helps to start */
+} gp__tree;
 
 struct gp__tape {
 	/* [nodes + 1], node[0] is none. NULL while a model is measured: *counted takes their place */
@@ -15711,7 +16002,7 @@ struct gp__tape {
 	/* numbers after sums: forward runs add to the first forward_sums, reverse runs to the rest */
 	odvgp_real *sum;
 	ptrdiff_t forward_sums, all_sums;
-	odvgp_real *tree; /* shards' sums, one per level of a binary tree */
+	gp__tree *tree; /* NULL: one shard, no ranks */
 	int purpose;
 	int again;      /* second visit of the tiles, for the gradient: moments stay */
 	int data_error; /* the last evaluation failed on its rows, not on the parameters */
@@ -15752,7 +16043,6 @@ typedef struct {
 
 /*	Of a column's values; sum and squares of scaled ones (>>init). */
 typedef struct {
-	odvgp_real first;
 	gp__wide low, high, sum, squares;
 } gp__column_sums;
 
@@ -15769,7 +16059,9 @@ typedef struct {
 	odvgp_real *batch_X, *batch_Y; /* [batch,...] of a minibatch */
 	odvgp_real *sample;            /* [samples,D], of odvgp_init_data */
 	ptrdiff_t samples;
-	gp__column_sums *column; /* [D] */
+	/* tables cut by rank: rows from all ranks, and what comes from another one */
+	gp__sums *mine;
+	unsigned char *theirs;
 } gp__reader;
 
 struct odvgp_model {
@@ -15794,6 +16086,7 @@ struct odvgp_model {
 	int slot_lik_params, lik_slots, slot_lik_free_params, lik_free_slots;
 	int slot_mixing; /* 0: functions are the last unit's */
 	int warm_due;    /* warm starts with which odvgp_fit begins */
+	const odvgp_transform *transforms; /* [D] of odvgp_set_transforms, or NULL */
 	/* moments, objective: for bounds without q. root: sqrt(e / w) of rows of weight w and noise
 	   e s; none: all 1 */
 	gp__ref X, Y, root, lik_params, lik_free_params, expect, moments, objective;
@@ -15816,13 +16109,22 @@ struct odvgp_model {
 
 /* --- the watch; loops over a model's parts --- */
 
+/*	What the model shares with other processes; NULL: nothing. */
+static gp__ranks *gp__ranks_of(const odvgp_model *m)
+{
+	gp__ranks *r = GP__DESK && m->tape.tree ? m->tape.tree->ranks : NULL;
+	return r && r->given.size > 1 ? r : NULL;
+}
+
 /*	Begin a call with a watch, or within one; returns m->tape.blas.watcher's value after it. */
 static gp__watcher *gp__watch_begin(odvgp_model *m, gp__watcher *own, const odvgp_watch *watch)
 {
 	gp__watcher *outer = m->tape.blas.watcher;
-	if (!GP__DESK || outer || !watch || !watch->call) return outer;
+	int shared = gp__ranks_of(m) != NULL, asks = watch && watch->call;
+	if (!GP__DESK || outer || !(shared || asks)) return outer;
 	memset(own, 0, sizeof *own);
-	own->watch = *watch;
+	if (asks) own->watch = *watch;
+	own->shared = shared;
 	m->tape.blas.watcher = own;
 	return NULL;
 }
@@ -15852,6 +16154,89 @@ static odvgp_status gp__watch_at(const odvgp_model *m, odvgp_phase phase, ptrdif
 static void gp__hold(odvgp_model *m, int held)
 {
 	if (m->tape.blas.watcher) m->tape.blas.watcher->held = held;
+}
+
+/* --- many processes ---
+	2^k ranks, which differ in bit 0, 1, ... of their numbers, exchange what they have so far: after
+	the last bit all have the same. */
+
+/*	A call's first failure to read rows or to exchange; NULL: there can be none. */
+static odvgp_info *gp__failure(const odvgp_model *m)
+{
+	gp__ranks *ranks = gp__ranks_of(m);
+	if (GP__DESK && m->from.reader) return &m->from.reader->failure;
+	return ranks ? &ranks->failure : NULL;
+}
+
+/*	OK, or that failure. */
+static odvgp_status gp__read_status(const odvgp_model *m, odvgp_info *info)
+{
+	const odvgp_info *failure = gp__failure(m);
+	if (!failure || !failure->status) return ODVGP_OK;
+	if (info) *info = *failure;
+	return failure->status;
+}
+
+/*	What came is added; `before`: its rows come first. */
+typedef void gp__join(void *arg, const void *theirs, int before);
+
+static odvgp_status gp__exchange(const odvgp_model *m, const void *mine, void *theirs, size_t bytes,
+		gp__join *join, void *arg, odvgp_info *info)
+{
+	gp__ranks *r = gp__ranks_of(m);
+	for (int bit = 1; r && bit < r->given.size; bit *= 2) {
+		int partner = r->given.rank ^ bit;
+		if (!r->broken)
+			r->broken = r->given.exchange(r->given.user, partner, mine, theirs, bytes) != ODVGP_OK;
+		if (r->broken) {
+			gp__fail(gp__failure(m), ODVGP_E_IO, "exchange", partner, (gp__wide)partner,
+					"failed with another rank: end all ranks and go on from the last file");
+			return gp__read_status(m, info);
+		}
+		join(arg, theirs, partner < r->given.rank);
+	}
+	return ODVGP_OK;
+}
+
+/*	A rank's status, and whether its watch said stop. */
+typedef struct {
+	odvgp_info info;
+	int stop;
+} gp__word;
+
+static void gp__join_word(void *arg, const void *theirs, int before)
+{
+	gp__word *mine = (gp__word *)arg, other;
+	memcpy(&other, theirs, sizeof other);
+	int stop = mine->stop | other.stop;
+	if (other.info.status && (before || !mine->info.status)) *mine = other;
+	mine->stop = stop;
+}
+
+/*	The status of the first rank that has one becomes that of all, with its sentence. */
+static odvgp_status gp__agree(odvgp_model *m, odvgp_status s, odvgp_info *info)
+{
+	static const char *const known[] = {"X", "Y", "X or Y", "read", "watch", "rank"};
+	gp__word mine, theirs;
+	gp__watcher *w = m->tape.blas.watcher;
+	if (!gp__ranks_of(m)) return s;
+	memset(&mine, 0, sizeof mine);
+	if (s && info) mine.info = *info;
+	else if (s) gp__refuse(&mine.info, s, "rank", NULL);
+	mine.stop = w && w->said;
+	s = gp__exchange(m, &mine, &theirs, sizeof mine, gp__join_word, &mine, info);
+	if (s) return s;
+	if (w && mine.stop) w->stopped = 1;
+	if (!mine.info.status) return gp__stop_status(m, info);
+	mine.info.what = known[GP__COUNT(known) - 1];
+	GP__FOR(k, GP__COUNT(known)) {
+		size_t n = strlen(known[k]);
+		if (!memcmp(mine.info.text, known[k], n) && mine.info.text[n] == ':')
+			mine.info.what = known[k];
+	}
+	if (mine.info.status == ODVGP_E_IO) *gp__failure(m) = mine.info;
+	if (info) *info = mine.info;
+	return mine.info.status;
 }
 
 #define GP__EACH_NODE(nd, t) for (gp__node *nd = (t)->node + 1; nd <= (t)->node + (t)->nodes; nd++)
@@ -16309,12 +16694,12 @@ ODVGP_API odvgp_events odvgp_model_events(const odvgp_model *m)
 	return gp__model_ok(m) ? m->tape.events : none;
 }
 
-ODVGP_API const odvgp_slot *odvgp_slot_at(const odvgp_model *m, int i)
+ODVGP_API GP__COLD const odvgp_slot *odvgp_slot_at(const odvgp_model *m, int i)
 {
 	return gp__model_ok(m) && i >= 0 && i < m->par.slots ? &m->par.slot[i + 1] : NULL;
 }
 
-ODVGP_API const odvgp_slot *odvgp_slot_find(const odvgp_model *m, const char *name)
+ODVGP_API GP__COLD const odvgp_slot *odvgp_slot_find(const odvgp_model *m, const char *name)
 {
 	return gp__model_ok(m) ? odvgp_slot_at(m, gp__slot_index(&m->par, name) - 1) : NULL;
 }
@@ -16399,7 +16784,7 @@ static odvgp_status gp__slots_result(int hits, int all, const char *why, odvgp_i
 	return gp__refuse(info, all ? ODVGP_E_ARG : ODVGP_E_NAME, "name", all ? why : NULL);
 }
 
-ODVGP_API odvgp_status odvgp_set_trainable(
+ODVGP_API GP__COLD odvgp_status odvgp_set_trainable(
 		odvgp_model *m, const char *name, int trainable, odvgp_info *info)
 {
 	int hits = 0;
@@ -16429,7 +16814,7 @@ static void gp__bound_slot(odvgp_model *m, int s, odvgp_real low, odvgp_real hig
 	gp__touch(m, s);
 }
 
-ODVGP_API odvgp_status odvgp_set_bounds(
+ODVGP_API GP__COLD odvgp_status odvgp_set_bounds(
 		odvgp_model *m, const char *name, odvgp_real low, odvgp_real high, odvgp_info *info)
 {
 	int hits = 0, all = 0;
@@ -16446,7 +16831,7 @@ ODVGP_API odvgp_status odvgp_set_bounds(
 	return gp__slots_result(hits, all, "only positive numbers have bounds", info);
 }
 
-ODVGP_API odvgp_status odvgp_set_prior(odvgp_model *m, const char *name, odvgp_prior kind,
+ODVGP_API GP__COLD odvgp_status odvgp_set_prior(odvgp_model *m, const char *name, odvgp_prior kind,
 		odvgp_real a, odvgp_real b, odvgp_info *info)
 {
 	int hits = 0, all = 0;
@@ -16468,7 +16853,7 @@ ODVGP_API odvgp_status odvgp_set_prior(odvgp_model *m, const char *name, odvgp_p
 }
 
 #ifndef ODVGP_FLOAT_ONLY
-ODVGP_API size_t odvgp_kernel_text(const odvgp_model *m, char *text, size_t text_bytes)
+ODVGP_API GP__COLD size_t odvgp_kernel_text(const odvgp_model *m, char *text, size_t text_bytes)
 {
 	gp__text t = {text, text_bytes, 0};
 	if (!gp__model_ok(m) || (!text && text_bytes)) return 0;
@@ -18875,7 +19260,7 @@ static void gp__jitter_defaults(odvgp_config *c, ptrdiff_t M)
 	c->jitter.max = GP__R(1e-2);
 }
 
-ODVGP_API odvgp_config odvgp_config_defaults(
+ODVGP_API GP__COLD odvgp_config odvgp_config_defaults(
 		ptrdiff_t N, ptrdiff_t D, ptrdiff_t P, ptrdiff_t M, ptrdiff_t M_gamma)
 {
 	odvgp_config c;
@@ -19296,7 +19681,7 @@ static odvgp_status gp__no_field(const char *name, size_t n, odvgp_info *info)
 	return gp__refuse(info, ODVGP_E_NAME, "config", sentence);
 }
 
-ODVGP_API odvgp_status odvgp_config_set(
+ODVGP_API GP__COLD odvgp_status odvgp_config_set(
 		odvgp_config *config, const char *assignment, odvgp_info *info)
 {
 	gp__parser p;
@@ -19327,13 +19712,13 @@ ODVGP_API odvgp_status odvgp_config_set(
 	return ODVGP_OK;
 }
 
-ODVGP_API const char *odvgp_config_name(int i)
+ODVGP_API GP__COLD const char *odvgp_config_name(int i)
 {
 	const gp__field *field = gp__field_at(i);
 	return field ? field->name : NULL;
 }
 
-ODVGP_API const char *odvgp_config_words(const char *name)
+ODVGP_API GP__COLD const char *odvgp_config_words(const char *name)
 {
 	int layer;
 	odvgp_config one;
@@ -19353,7 +19738,7 @@ static odvgp_target gp__target_of(const gp__likelihood *lik)
 										: ODVGP_TARGET_POSITIVE;
 }
 
-ODVGP_API odvgp_likelihood_facts odvgp_likelihood_about(odvgp_likelihood kind)
+ODVGP_API GP__COLD odvgp_likelihood_facts odvgp_likelihood_about(odvgp_likelihood kind)
 {
 	odvgp_likelihood_facts f;
 	memset(&f, 0, sizeof f);
@@ -19371,7 +19756,7 @@ ODVGP_API odvgp_likelihood_facts odvgp_likelihood_about(odvgp_likelihood kind)
 	return f;
 }
 
-ODVGP_API odvgp_kernel_facts odvgp_kernel_about(int i)
+ODVGP_API GP__COLD odvgp_kernel_facts odvgp_kernel_about(int i)
 {
 	odvgp_kernel_facts f;
 	int n = 0;
@@ -19389,7 +19774,7 @@ ODVGP_API odvgp_kernel_facts odvgp_kernel_about(int i)
 
 ODVGP_API size_t odvgp_config_size(void) { return sizeof(odvgp_config); }
 
-ODVGP_API void odvgp_config_threads(odvgp_config *c, const odvgp_threads *threads)
+ODVGP_API GP__COLD void odvgp_config_threads(odvgp_config *c, const odvgp_threads *threads)
 {
 	static const odvgp_threads serial = {NULL, NULL, 0};
 	if (c) c->threads = threads ? *threads : serial;
@@ -19702,12 +20087,10 @@ typedef struct {
 
 /* --- rows of a reader --- */
 
-/*	OK, or the failed read of this call. */
-static odvgp_status gp__read_status(const odvgp_model *m, odvgp_info *info)
+static odvgp_status gp__read_failed(const odvgp_model *m, ptrdiff_t row)
 {
-	if (!GP__DESK || !m->from.reader || !m->from.reader->failure.status) return ODVGP_OK;
-	if (info) *info = m->from.reader->failure;
-	return m->from.reader->failure.status;
+	return gp__fail(
+			&m->from.reader->failure, ODVGP_E_IO, "read", row, 0, "did not deliver a row");
 }
 
 /*	The n <= READ_ROWS rows of reader->row to X and Y, either of which may be NULL; zeros after a
@@ -19719,49 +20102,47 @@ static odvgp_status gp__read(
 	if (!r->failure.status) {
 		ptrdiff_t done = r->given.read(r->given.user, r->row, n, X, Y);
 		if (done == n) return ODVGP_OK;
-		gp__fail(&r->failure, ODVGP_E_IO, "read", r->row[done > 0 && done < n ? done : 0], 0,
-				"did not deliver a row");
+		gp__read_failed(m, r->row[done > 0 && done < n ? done : 0]);
 	}
 	if (X) gp__zero(X, n * m->cfg.layer[0].D);
 	if (Y) gp__zero(Y, n * gp__y_columns(&m->y));
 	return gp__read_status(m, info);
 }
 
-/*	X's row of the data in memory, or read into one of two places. */
-static const odvgp_real *gp__x_row(
-		const odvgp_model *m, const odvgp_real *X, ptrdiff_t row, int place)
-{
-	ptrdiff_t D = m->cfg.layer[0].D;
-	if (!GP__DESK || X) return X + row * D;
-	odvgp_real *to = m->from.reader->pair + place * D;
-	m->from.reader->row[0] = row;
-	gp__read(m, 1, to, NULL, NULL);
-	return to;
-}
-
 /*	What a pass does with rows in order; `arg` is its own. */
 typedef odvgp_status (*gp__pass)(void *arg, const gp__rows *rows, odvgp_info *info);
 
 enum { GP__PASS_X = 1, GP__PASS_Y = 2 };
-/*	Shows `pass` what it wants of all rows: at once from memory, or as they are read. */
-static odvgp_status gp__pass_rows(const odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
-		int wants, gp__pass pass, void *arg, odvgp_info *info)
+/*	Shows `pass` what it wants of rows [from, to): at once from memory, or as they are read. */
+static odvgp_status gp__pass_rows(const odvgp_model *m, const gp__rows *all, ptrdiff_t from,
+		ptrdiff_t to, int wants, gp__pass pass, void *arg, odvgp_info *info)
 {
 	odvgp_status s = ODVGP_OK;
-	gp__rows rows = {X, Y, m->cfg.N, 0, 0, 0, 0};
+	gp__rows rows = {NULL, NULL, to - from, from, 0, 0, 0};
 	gp__reader *r = m->from.reader;
-	if (!GP__DESK || X || Y) return pass(arg, &rows, info);
-	for (; rows.first < m->cfg.N && !s; rows.first += rows.n) {
+	if (!GP__DESK || all->X || all->Y) {
+		if (all->X) rows.X = all->X + from * m->cfg.layer[0].D;
+		if (all->Y) rows.Y = all->Y + from * gp__y_columns(&m->y);
+		return to > from ? pass(arg, &rows, info) : s;
+	}
+	for (; rows.first < to && !s; rows.first += rows.n) {
 		odvgp_real *x = wants & GP__PASS_X ? r->X : NULL, *y = wants & GP__PASS_Y ? r->Y : NULL;
 		rows.X = x;
 		rows.Y = y;
-		rows.n = GP__MIN(m->cfg.N - rows.first, GP__READ_ROWS);
+		rows.n = GP__MIN(to - rows.first, GP__READ_ROWS);
 		GP__FOR(i, rows.n) r->row[i] = rows.first + i;
 		s = gp__read(m, rows.n, x, y, info);
 		if (!s) s = pass(arg, &rows, info);
 	}
 	return s;
 }
+
+static int gp__is_cut(const odvgp_model *m)
+{
+	const gp__ranks *r = gp__ranks_of(m);
+	return r && r->given.cut;
+}
+static const char gp__cut_only[] = "tables cut by rank serve full-batch bounds only";
 
 /* --- loading a tile --- */
 
@@ -19951,47 +20332,216 @@ static void gp__mask_grad(odvgp_model *m, const gp__wants_list *want)
 	}
 }
 
-/* --- sums over tiles ---
+/* --- sums over rows ---
 	Shard s of S has tiles [s n / S, (s + 1) n / S), which it adds in order. A binary tree adds the
-	shards, so the bits do not depend on who runs which shard. */
+	shards, so the bits do not depend on who runs which shard: rank r of R has S / R of them. */
 
-/*	A forward run keeps the sums of reverse runs, whose memory may hold a natural step that is being
-	checked. */
-static void gp__sums_clear(gp__tape *t, int back)
+#ifdef ODVGP_FLOAT_ONLY
+#define GP__SUMS_BYTES ((sizeof(gp__sums) + 7) / 8 * 8)
+#else
+#define GP__SUMS_BYTES 64
+#endif
+
+/*	A sum over n rows. */
+typedef struct gp__total {
+	odvgp_model *m;
+	const gp__rows *rows;
+	gp__sums *sums;
+	size_t bytes; /* of sums, and of the numbers that follow it */
+	gp__tree tree;
+	/* adds a shard's rows to sums; a failure is told in sums and info */
+	void (*visit)(struct gp__total *f, ptrdiff_t shard, odvgp_info *info);
+	/* NULL: numbers are reals, which add */
+	void (*join)(struct gp__total *f, const unsigned char *theirs, int before);
+	int wants, back; /* GP__PASS_...; with the gradient */
+	gp__pass pass;   /* its arg is this total */
+	void *arg;
+} gp__total;
+
+static unsigned char *gp__piece(const gp__tree *tree, int level)
 {
-	memset(t->sums, 0, sizeof *t->sums);
-	gp__zero(t->sum, back ? t->all_sums : t->forward_sums);
+	return tree->at + (size_t)level * tree->bytes;
 }
 
-/*	A level's piece of the tree: a gp__sums in 64 bytes, then numbers. */
-#define GP__SUMS_REALS (64 / (ptrdiff_t)sizeof(odvgp_real))
-static odvgp_real *gp__tree_at(const gp__tape *t, int level)
+static void *gp__numbers(gp__sums *sums) { return (unsigned char *)sums + GP__SUMS_BYTES; }
+
+/*	Of the binary tree. */
+static int gp__levels(const odvgp_config *c)
 {
-	return t->tree + level * (GP__SUMS_REALS + t->all_sums);
+	int levels = 0;
+	while (((ptrdiff_t)1 << levels) < c->shards) levels++;
+	return levels;
 }
 
-static void gp__sums_put(const gp__tape *t, int back, odvgp_real *piece)
+/*	The first row of a shard of n rows. */
+static ptrdiff_t gp__shard_row(const odvgp_model *m, ptrdiff_t n, ptrdiff_t shard)
 {
-	memcpy(piece, t->sums, sizeof *t->sums);
-	gp__copy(piece + GP__SUMS_REALS, t->sum, back ? t->all_sums : t->forward_sums);
+	ptrdiff_t tile = m->cfg.tile, tiles = (n - 1) / tile + 1, S = m->cfg.shards,
+			  first = shard * (tiles / S) + shard * (tiles % S) / S;
+	return first < tiles ? first * tile : n;
 }
 
-/*	sums = piece + sums. The piece's rows come first, so its error replaces that of sums. */
-static void gp__sums_add(gp__tape *t, int back, const odvgp_real *piece)
+/*	Rows [from, to) of n are a rank's; NULL: of the only one. */
+static void gp__rank_rows(const odvgp_model *m, const odvgp_reduce *r, ptrdiff_t n, ptrdiff_t *from,
+		ptrdiff_t *to)
 {
-	gp__sums before;
-	const odvgp_real *x = piece + GP__SUMS_REALS;
-	memcpy(&before, piece, sizeof before);
-	t->sums->expected = before.expected + t->sums->expected;
-	t->sums->weight = before.weight + t->sums->weight;
-	t->sums->logs = before.logs + t->sums->logs;
-	t->sums->clamped += before.clamped;
-	if (before.status) {
-		t->sums->status = before.status;
-		t->sums->row = before.row;
+	ptrdiff_t shards = m->cfg.shards / (r ? r->size : 1), first = r ? r->rank * shards : 0;
+	*from = gp__shard_row(m, n, first);
+	*to = gp__shard_row(m, n, first + shards);
+}
+
+/*	sums = piece + sums, or sums + piece. The first failure by row stays, with what was counted up
+	to it. */
+static void gp__sums_add(void *arg, const void *piece, int before)
+{
+	gp__total *f = (gp__total *)arg;
+	gp__sums other, *sums = f->sums;
+	memcpy(&other, piece, sizeof other);
+	const gp__sums *first = before ? &other : sums, *last = before ? sums : &other;
+	const unsigned char *theirs = (const unsigned char *)piece + GP__SUMS_BYTES;
+	if (f->join) f->join(f, theirs, before);
+	else {
+		const odvgp_real *x = (const odvgp_real *)(const void *)theirs;
+		odvgp_real *to = (odvgp_real *)gp__numbers(sums);
+		GP__FOR(i, (ptrdiff_t)((f->bytes - GP__SUMS_BYTES) / sizeof *to)) to[i] = x[i] + to[i];
 	}
-	GP__FOR(i, back ? t->all_sums : t->forward_sums) t->sum[i] = x[i] + t->sum[i];
+	gp__sums sum = first->status ? *first : *last;
+	sum.expected = first->expected + last->expected;
+	sum.weight = first->weight + last->weight;
+	sum.logs = first->logs + last->logs;
+	sum.diag = first->diag + last->diag;
+	sum.first = first->clamped ? first->first : last->first;
+	sum.clamped = first->clamped + (first->status ? 0 : last->clamped);
+	sum.stop = first->stop | last->stop;
+	*sums = sum;
 }
+
+static void gp__total_clear(const gp__total *f) { memset(f->sums, 0, f->bytes); }
+
+/*	All ranks' sums; the first failure by row is that of all. */
+static odvgp_status gp__total_exchange(gp__total *f, odvgp_info *info)
+{
+	odvgp_model *m = f->m;
+	gp__watcher *w = m->tape.blas.watcher;
+	odvgp_status own = f->sums->status, s;
+	f->sums->stop = w && w->said;
+	s = gp__exchange(m, f->sums, f->tree.at, f->bytes, gp__sums_add, f, info);
+	if (s) {
+		f->sums->status = s;
+		f->sums->of_rows = 1;
+		return s;
+	}
+	if (w && f->sums->stop) w->stopped = 1;
+	if (f->sums->status) return gp__agree(m, own, info);
+	f->sums->status = gp__stop_status(m, info);
+	return f->sums->status;
+}
+
+/*	Shard 0 adds to what the caller has left in sums. The trailing 1 bits of a shard's number count
+	the complete subtrees to its left: they are added, nearest first, and the sum waits for its right
+	neighbour. After an error all waiting sums are added, for their counts. */
+static odvgp_status gp__total_run(gp__total *f, odvgp_info *info)
+{
+	const gp__ranks *r = gp__ranks_of(f->m);
+	odvgp_info *told = info ? info : f->m->tape.own_info;
+	ptrdiff_t count = f->m->cfg.shards / (r ? r->given.size : 1),
+			  first = r ? r->given.rank * count : 0;
+	int failed = 0;
+	for (ptrdiff_t i = 0; i < count && !failed; i++) {
+		int level = 0;
+		if (first + i > 0) gp__total_clear(f);
+		f->visit(f, first + i, told);
+		if (f->sums->status) f->sums->row = told->row;
+		failed = f->sums->status != ODVGP_OK;
+		for (; failed ? i >> level != 0 : (int)(i >> level & 1); level++)
+			if (i >> level & 1) gp__sums_add(f, gp__piece(&f->tree, level), 1);
+		if (!failed && i + 1 < count) memcpy(gp__piece(&f->tree, level), f->sums, f->bytes);
+	}
+	return r ? gp__total_exchange(f, told) : f->sums->status;
+}
+
+/* --- rows of any rank --- */
+
+/*	Each row has one owner; the others have zeros. */
+static void gp__rows_join(gp__total *f, const unsigned char *theirs, int before)
+{
+	unsigned char *to = (unsigned char *)gp__numbers(f->sums);
+	(void)before;
+	GP__FOR(i, (ptrdiff_t)(f->bytes - GP__SUMS_BYTES)) to[i] = to[i] | theirs[i];
+}
+
+/*	gp__read of rows that all ranks need at once: of a table cut by rank, from their owners. */
+static odvgp_status gp__read_any(
+		odvgp_model *m, ptrdiff_t n, odvgp_real *X, odvgp_real *Y, odvgp_info *info)
+{
+	gp__reader *r = m->from.reader;
+	ptrdiff_t D = m->cfg.layer[0].D, C = gp__y_columns(&m->y), from, to;
+	if (!gp__is_cut(m) || r->failure.status) return gp__read(m, n, X, Y, info);
+	gp__total f;
+	memset(&f, 0, sizeof f);
+	f.m = m;
+	f.sums = r->mine;
+	f.tree.at = r->theirs;
+	f.bytes = GP__SUMS_BYTES + (size_t)(n * (D + C)) * sizeof *X;
+	f.join = gp__rows_join;
+	gp__total_clear(&f);
+	odvgp_real *x = (odvgp_real *)gp__numbers(f.sums), *y = x + n * D;
+	gp__rank_rows(m, &gp__ranks_of(m)->given, m->cfg.N, &from, &to);
+	for (ptrdiff_t i = 0; i < n && !f.sums->status; i++) {
+		if (r->row[i] < from || r->row[i] >= to) continue;
+		if (r->given.read(r->given.user, r->row + i, 1, x + i * D, y + i * C) == 1) continue;
+		f.sums->row = r->row[i];
+		f.sums->status = gp__read_failed(m, r->row[i]);
+	}
+	odvgp_status s = gp__total_exchange(&f, &r->failure);
+	if (s) gp__total_clear(&f);
+	if (X) gp__copy(X, x, n * D);
+	if (Y) gp__copy(Y, y, n * C);
+	if (s && info) *info = r->failure;
+	return s;
+}
+
+/*	X's row of the data in memory, or read into one of two places. */
+static const odvgp_real *gp__x_row(odvgp_model *m, const odvgp_real *X, ptrdiff_t row, int place)
+{
+	ptrdiff_t D = m->cfg.layer[0].D;
+	if (!GP__DESK || X) return X + row * D;
+	odvgp_real *to = m->from.reader->pair + place * D;
+	m->from.reader->row[0] = row;
+	gp__read_any(m, 1, to, NULL, NULL);
+	return to;
+}
+
+/* --- passes --- */
+
+static void gp__visit_pass(gp__total *f, ptrdiff_t shard, odvgp_info *info)
+{
+	ptrdiff_t n = f->rows->n;
+	f->sums->status = gp__pass_rows(f->m, f->rows, gp__shard_row(f->m, n, shard),
+			gp__shard_row(f->m, n, shard + 1), f->wants, f->pass, f, info);
+	f->sums->of_rows = 1;
+}
+
+/*	A total over all rows that one pass sees. With shards the sums are in the tree's last piece, else
+	in `own`, with room for the numbers. */
+static odvgp_status gp__total_pass(gp__total *f, odvgp_model *m, const gp__rows *rows, int wants,
+		gp__pass pass, gp__sums *own, size_t bytes, odvgp_info *info)
+{
+	const gp__tree *tree = m->tape.tree;
+	f->m = m;
+	f->rows = rows;
+	f->wants = wants;
+	f->pass = pass;
+	if (!f->visit) f->visit = gp__visit_pass;
+	if (tree) f->tree = *tree;
+	f->sums = tree ? (gp__sums *)(void *)gp__piece(tree, tree->levels) : own;
+	f->bytes = GP__SUMS_BYTES + bytes;
+	if (tree) gp__total_clear(f);
+	else memset(own, 0, bytes ? f->bytes : sizeof *own);
+	return gp__total_run(f, info);
+}
+
+/* --- visits of tiles --- */
 
 /*	N/B, over the samples of each row. */
 static odvgp_real gp__row_scale(const odvgp_model *m, ptrdiff_t n)
@@ -20012,43 +20562,50 @@ static odvgp_status gp__visit_tile(
 	return ODVGP_OK;
 }
 
-static odvgp_status gp__visit_shard(
-		odvgp_model *m, const gp__rows *rows, ptrdiff_t shard, int back, odvgp_info *info)
+static void gp__visit_shard(gp__total *f, ptrdiff_t shard, odvgp_info *info)
 {
+	odvgp_model *m = f->m;
 	gp__tape *t = &m->tape;
-	odvgp_info *told = info ? info : t->own_info;
-	ptrdiff_t tile = m->cfg.tile, tiles = (rows->n - 1) / tile + 1, S = m->cfg.shards,
-			  from = shard * (tiles / S) + shard * (tiles % S) / S,
-			  to = (shard + 1) * (tiles / S) + (shard + 1) * (tiles % S) / S;
-	if (shard > 0) gp__sums_clear(t, back);
-	for (ptrdiff_t k = from; k < to && !t->sums->status; k++) {
+	ptrdiff_t tile = m->cfg.tile, at = gp__shard_row(m, f->rows->n, shard),
+			  to = gp__shard_row(m, f->rows->n, shard + 1);
+	odvgp_status s = gp__ranks_of(m) ? gp__read_status(m, info) : ODVGP_OK;
+	t->data_error = s != ODVGP_OK;
+	for (; at < to && !s; at += tile) {
 		/* for the likelihood and its exponentials */
 		gp__ask(&t->blas,
 				1000 * (gp__wide)tile * (gp__wide)m->F * (gp__wide)m->unit[m->units - 1].times);
-		t->sums->status = gp__stop_status(m, told);
-		if (!t->sums->status) t->sums->status = gp__visit_tile(m, rows, k * tile, back, told);
+		s = gp__stop_status(m, info);
+		if (!s) s = gp__visit_tile(m, f->rows, at, f->back, info);
 	}
-	if (t->sums->status) t->sums->row = told->row;
-	return t->sums->status;
+	t->sums->status = s;
+	t->sums->of_rows = t->data_error != 0;
 }
 
-/*	The trailing 1 bits of `shard` count the complete subtrees to its left: they are added, nearest
-	first, and the sum waits for its right neighbour. After an error all waiting sums are added, for
-	their counts. */
+/*	A forward run keeps the sums of reverse runs, whose memory may hold a natural step that is being
+	checked. */
+static gp__total gp__total_of_tiles(odvgp_model *m, const gp__rows *rows, int back)
+{
+	const gp__tape *t = &m->tape;
+	ptrdiff_t n = back ? t->all_sums : t->forward_sums;
+	gp__total f;
+	memset(&f, 0, sizeof f);
+	f.m = m;
+	f.rows = rows;
+	f.sums = t->sums;
+	f.bytes = GP__SUMS_BYTES + (size_t)n * sizeof(odvgp_real);
+	if (t->tree) f.tree = *t->tree;
+	f.visit = gp__visit_shard;
+	f.back = back;
+	return f;
+}
+
 static odvgp_status gp__visit_tiles(
 		odvgp_model *m, const gp__rows *rows, int back, odvgp_info *info)
 {
-	gp__tape *t = &m->tape;
-	GP__FOR(shard, m->cfg.shards) {
-		int level = 0;
-		odvgp_status s = gp__visit_shard(m, rows, shard, back, info);
-		for (; shard >> level & 1; level++) gp__sums_add(t, back, gp__tree_at(t, level));
-		for (; s && shard >> level; level++)
-			if (shard >> level & 1) gp__sums_add(t, back, gp__tree_at(t, level));
-		if (s) return s;
-		if (shard + 1 < m->cfg.shards) gp__sums_put(t, back, gp__tree_at(t, level));
-	}
-	return ODVGP_OK;
+	gp__total f = gp__total_of_tiles(m, rows, back);
+	odvgp_status s = gp__total_run(&f, info);
+	m->tape.data_error = s && f.sums->of_rows;
+	return s;
 }
 
 /*	A bound not linear in sums over rows: the tiles for the sums, the tail forward and backward,
@@ -20085,6 +20642,8 @@ static odvgp_status gp__evaluate(odvgp_model *m, const gp__rows *rows, gp__wants
 	int grads = want.grad || (want.stats && gp__any_gamma_steps(m)),
 		whole = GP__DESK && m->objective.id;
 	t->data_error = 0;
+	if (gp__is_cut(m) && !rows->X && rows->n != m->cfg.N)
+		return gp__fail(info, ODVGP_E_UNSUPPORTED, "n", -1, (gp__wide)rows->n, gp__cut_only);
 	if (whole && rows->n != m->cfg.N)
 		return gp__fail(info, ODVGP_E_ARG, "n", -1, (gp__wide)rows->n,
 				"a bound without q needs all rows at once");
@@ -20287,7 +20846,7 @@ static odvgp_status gp__rows_check(const odvgp_model *m, const odvgp_real *X, co
 	int reads = GP__DESK && gp__model_ok(m) && m->from.reader && !X && !Y;
 	if (!gp__model_ok(m) || (!reads && (!X || !Y)))
 		return gp__is_null(info, !gp__model_ok(m) ? "model" : X ? "Y" : "X");
-	if (GP__DESK && m->from.reader) m->from.reader->failure.status = ODVGP_OK;
+	if (gp__failure(m)) gp__failure(m)->status = ODVGP_OK;
 	if (reads && n > m->cfg.N)
 		return gp__fail(info, ODVGP_E_ARG, "n", -1, (gp__wide)n, "is above N, all that a reader has");
 	if (n < 1 || n > PTRDIFF_MAX / 64 / GP__MAX(m->cfg.layer[0].D, gp__y_columns(&m->y)))
@@ -20383,6 +20942,36 @@ static int gp__has_own_mean(const gp__unit *u)
 
 /* --- sizes and checks --- */
 
+/*	The record of transform t of column d; returns its reals: 0 of NONE, -1: t is not one. */
+static ptrdiff_t gp__transform_put(const odvgp_transform *t, ptrdiff_t d, odvgp_real *r)
+{
+	const int linear = t->kind == ODVGP_TRANSFORM_LINEAR;
+	const ptrdiff_t n = linear ? t->knots : 2;
+	if (t->kind == ODVGP_TRANSFORM_NONE) return 0;
+	if (n < 2 || n > ODVGP_MOST_KNOTS || (linear && (!t->from || !t->to))) return -1;
+	const odvgp_real two[4] = {t->c, t->s, t->low, t->high};
+	r[0] = (odvgp_real)d;
+	r[1] = (odvgp_real)(int)t->kind;
+	r[2] = (odvgp_real)(2 * n);
+	gp__copy(r + 3, linear ? t->from : two, n);
+	gp__copy(r + 3 + n, linear ? t->to : two + 2, n);
+	if (t->kind == ODVGP_TRANSFORM_LOG) r[4] = 1; /* it has no s */
+	return 3 + 2 * n;
+}
+
+/*	Reals of all records, which go to `to` or NULL. */
+static ptrdiff_t gp__transforms_put(const odvgp_transform *t, ptrdiff_t D, odvgp_real *to)
+{
+	odvgp_real r[GP__TRANSFORM_MOST];
+	ptrdiff_t all = 0;
+	for (ptrdiff_t d = 0; t && d < D; d++) {
+		const ptrdiff_t n = gp__transform_put(t + d, d, r);
+		if (to) gp__copy(to + all, r, n);
+		all += n;
+	}
+	return all;
+}
+
 /*	u: the layer's first unit. Returns the count of reals, -1 on overflow. */
 static ptrdiff_t gp__predictor_sizes(const gp__unit *u, gp__predictor *p)
 {
@@ -20396,6 +20985,8 @@ static ptrdiff_t gp__predictor_sizes(const gp__unit *u, gp__predictor *p)
 	p->seed[1] = (uint32_t)(c->seed >> 32);
 	p->magic = GP__PREDICTOR_MAGIC;
 	p->version = GP__PREDICTOR_VERSION;
+	if (!u->layer)
+		p->version |= (uint32_t)gp__transforms_put(u->model->transforms, u->D, NULL) << 16;
 	p->real_size = sizeof(odvgp_real);
 	p->base_kernels = u->kernel.base_kernels;
 	p->nhyp = (int32_t)u->kernel.nhyp;
@@ -20428,7 +21019,7 @@ static ptrdiff_t gp__predictor_sizes(const gp__unit *u, gp__predictor *p)
 	return reals;
 }
 
-ODVGP_API size_t odvgp_predictor_size(const odvgp_model *m, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_predictor_size(const odvgp_model *m, odvgp_info *info)
 {
 	gp__predictor p;
 	size_t all = 0;
@@ -20620,6 +21211,7 @@ static void gp__predictor_write(gp__unit *u, const odvgp_scales *sc, gp__predict
 		gp__copy(v.rule, m->tape.rule, gp__rule_numbers(m->tape.lik_nodes));
 	}
 	if (p->mixed) gp__copy_slot(m, m->slot_mixing, v.mixing);
+	if (!u->layer) gp__transforms_put(m->transforms, u->D, v.transforms);
 	gp__copy_or(v.x_mean, u->layer ? NULL : sc->x_mean, u->D, 0);
 	gp__copy_or(v.x_scale, u->layer ? NULL : sc->x_scale, u->D, 1);
 	gp__copy_or(v.y_mean, hidden ? NULL : sc->y_mean, p->T, 0);
@@ -21289,6 +21881,7 @@ typedef struct {
 	odvgp_real *W;                    /* [M,Mg], if the tape has none */
 	odvgp_real *h, *w, *rest, *scale; /* [P,F] three times; [F] */
 	odvgp_real *Phi, *r;              /* [F,tile], [P,tile] */
+	gp__total total;                  /* of S and h */
 	double rr, kk, weight, logs;      /* weight, logs: as in gp__sums */
 } gp__fit;
 
@@ -21318,11 +21911,18 @@ static void gp__fit_layout(gp__fit *f, gp__arena *a)
 	f->F = f->M + f->Mg;
 	f->from = f->gamma == GP__FREE_GAMMA ? f->M : 0;
 	f->to = !u->mean_part->gamma || gp__kept_terms(u) ? f->M : f->F;
-	f->S = gp__take(a, f->F, f->F);
+	f->total.bytes = GP__SUMS_BYTES;
+	/* if this is too large, G or w is, too */
+	f->total.bytes += (size_t)(f->F + u->P) * (size_t)f->F * sizeof(odvgp_real);
+	f->total.tree.bytes = (f->total.bytes + 63) / 64 * 64;
+	f->total.sums = (gp__sums *)gp__take_bytes(a, f->total.bytes, 1);
+	f->total.tree.at = (unsigned char *)gp__take_bytes(
+			a, f->total.tree.bytes, (size_t)gp__levels(&u->model->cfg));
+	if (a->base && !a->bad) f->S = (odvgp_real *)gp__numbers(f->total.sums);
+	if (f->S) f->h = f->S + f->F * f->F;
 	f->G = gp__take(a, f->F, f->F);
 	f->prior = gp__take(a, f->Mg, f->Mg);
 	f->W = gp__take(a, f->gamma == GP__RESIDUAL_GAMMA ? f->M : 0, f->Mg);
-	f->h = gp__take(a, u->P, f->F);
 	f->w = gp__take(a, u->P, f->F);
 	f->rest = gp__take(a, u->P, f->F);
 	f->scale = gp__take(a, 1, f->F);
@@ -21330,7 +21930,7 @@ static void gp__fit_layout(gp__fit *f, gp__arena *a)
 	f->r = gp__take(a, u->P, tile);
 }
 
-ODVGP_API size_t odvgp_fit_q_scratch(const odvgp_model *m, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_fit_q_scratch(const odvgp_model *m, odvgp_info *info)
 {
 	gp__arena a = gp__measuring();
 	gp__fit f;
@@ -21438,39 +22038,62 @@ static double gp__fit_diag(const gp__fit *f, ptrdiff_t n)
 	return sum;
 }
 
-/*	S, h = r Phi^T, rr = |r|^2, and kk = k(x,x) summed over rows and outputs. */
+/*	Adds a tile's S, h = r Phi^T, |r|^2, and k(x,x) summed over rows and outputs. */
+static odvgp_status gp__fit_tile(gp__fit *f, ptrdiff_t at, ptrdiff_t n, odvgp_info *info)
+{
+	odvgp_model *m = f->m;
+	gp__sums *sums = f->total.sums;
+	const gp__node *node = &f->node[m->Y.id];
+	ptrdiff_t P = f->u->P;
+	odvgp_status s = gp__stop_status(m, info);
+	if (s || (s = gp__tile_load(m, f->total.rows, at, n, info)) != ODVGP_OK) return s;
+	for (ptrdiff_t i = 0; i < m->T * n && m->y.missing; i++) {
+		odvgp_real y = node->v[i / n * node->ld + i % n];
+		if (y != y)
+			return gp__fail(info, ODVGP_E_UNSUPPORTED, "Y", at + i % n, (double)y,
+					"a closed form takes no missing targets: leave out the row, or take steps");
+	}
+	gp__fit_features(f, n);
+	sums->diag += (double)P * gp__fit_diag(f, n);
+	odvgp_syrk(f->blas, 0, f->F, n, 1, f->Phi, n, NULL, 1, f->S, f->F);
+	odvgp_gemm(f->blas, 0, 1, P, f->F, n, 1, f->r, n, f->Phi, n, 1, f->h, f->F);
+	GP__FOR(i, P * n) sums->expected += (double)f->r[i] * (double)f->r[i];
+	if (f->blas->watcher) f->blas->watcher->at.done += n;
+	return gp__stop_status(m, info);
+}
+
+static void gp__fit_visit(gp__total *total, ptrdiff_t shard, odvgp_info *info)
+{
+	gp__fit *f = (gp__fit *)total->arg;
+	odvgp_model *m = f->m;
+	gp__sums *sums = total->sums, *of_tile = m->tape.sums;
+	ptrdiff_t N = m->cfg.N, tile = m->cfg.tile, at = gp__shard_row(m, N, shard),
+			  to = gp__shard_row(m, N, shard + 1);
+	of_tile->weight = of_tile->logs = 0;
+	for (; at < to && !sums->status; at += tile)
+		sums->status = gp__fit_tile(f, at, GP__MIN(tile, to - at), info);
+	sums->weight = of_tile->weight;
+	sums->logs = of_tile->logs;
+}
+
 static odvgp_status gp__fit_sums(gp__fit *f)
 {
 	odvgp_model *m = f->m;
-	const gp__node *node = &f->node[m->Y.id];
+	const gp__sums *sums = f->total.sums;
 	gp__rows rows = gp__rows_plain(f->X, f->Y, m->cfg.N);
-	ptrdiff_t P = f->u->P;
-	odvgp_status s = gp__stop_status(m, f->info);
-	gp__zero(f->S, f->F * f->F);
-	gp__zero(f->h, P * f->F);
-	f->kk = f->rr = 0;
-	m->tape.sums->weight = m->tape.sums->logs = 0;
-	for (ptrdiff_t at = 0; at < m->cfg.N; at += m->cfg.tile) {
-		ptrdiff_t n = GP__MIN(m->cfg.tile, m->cfg.N - at);
-		if (s || (s = gp__tile_load(m, &rows, at, n, f->info)) != ODVGP_OK) return s;
-		for (ptrdiff_t i = 0; i < m->T * n && m->y.missing; i++) {
-			odvgp_real y = node->v[i / n * node->ld + i % n];
-			if (y != y)
-				return gp__fail(f->info, ODVGP_E_UNSUPPORTED, "Y", at + i % n, (double)y,
-						"a closed form takes no missing targets: leave out the row, or take steps");
-		}
-		gp__fit_features(f, n);
-		f->kk += (double)P * gp__fit_diag(f, n);
-		odvgp_syrk(f->blas, 0, f->F, n, 1, f->Phi, n, NULL, 1, f->S, f->F);
-		odvgp_gemm(f->blas, 0, 1, P, f->F, n, 1, f->r, n, f->Phi, n, 1, f->h, f->F);
-		GP__FOR(i, P * n) f->rr += (double)f->r[i] * (double)f->r[i];
-		if (f->blas->watcher) f->blas->watcher->at.done += n;
-		s = gp__stop_status(m, f->info);
-	}
+	f->total.m = m;
+	f->total.rows = &rows;
+	f->total.visit = gp__fit_visit;
+	f->total.arg = f;
+	gp__total_clear(&f->total);
+	odvgp_status s = gp__total_run(&f->total, f->info);
+	f->total.rows = NULL;
 	if (s) return s;
-	f->weight = m->tape.sums->weight;
-	f->logs = m->tape.sums->logs;
-	if (gp__finite(f->h, P * f->F) && f->rr - f->rr == 0) return ODVGP_OK;
+	f->rr = sums->expected;
+	f->kk = sums->diag;
+	f->weight = sums->weight;
+	f->logs = sums->logs;
+	if (gp__finite(f->h, f->u->P * f->F) && f->rr - f->rr == 0) return ODVGP_OK;
 	return gp__fail(f->info, ODVGP_E_NAN, "X or Y", -1, f->rr, "a sum over the rows is not finite");
 }
 
@@ -21820,7 +22443,7 @@ static odvgp_status gp__online_stage(
 	return ODVGP_OK;
 }
 
-ODVGP_API odvgp_status odvgp_online_store(
+ODVGP_API GP__COLD odvgp_status odvgp_online_store(
 		const odvgp_online *o, odvgp_model *m, odvgp_info *info)
 {
 	odvgp_status s = ODVGP_OK;
@@ -22140,6 +22763,94 @@ ODVGP_API odvgp_status odvgp_set_step_sizes(odvgp_model *m, const odvgp_schedule
 	if (bad) return gp__refuse(info, ODVGP_E_ARG, bad, "is not a valid schedule");
 	if (lr) m->cfg.optim.lr = *lr;
 	if (natgrad_step) m->cfg.optim.natgrad_step = *natgrad_step;
+	return ODVGP_OK;
+}
+
+/* --- the scale of f --- */
+
+/*	Multiply values `at` to at + n of theta; `write` 0: only check that this can be done. */
+static odvgp_status gp__values_scale(
+		odvgp_model *m, ptrdiff_t at, ptrdiff_t n, gp__wide times, int write, odvgp_info *info)
+{
+	GP__FROM(i, at, at + n) {
+		int s = gp__slot_of(&m->par, i);
+		const odvgp_slot *slot = &m->par.slot[s];
+		const gp__slot_state *state = &m->par.state[s];
+		odvgp_real *to = (slot->positive ? m->par.value : m->par.theta) + i;
+		odvgp_real v = (odvgp_real)(times * (gp__wide)*to);
+		int in = v - v == 0 && (!slot->positive || (v > 0 && v >= state->low && v <= state->high));
+		if (!in)
+			return gp__fail(info, ODVGP_E_ARG, slot->name, i - slot->offset, (gp__wide)v,
+					"would leave its bounds");
+		if (!write) continue;
+		*to = v;
+		if (slot->positive) m->par.theta[i] = gp__from_positive(&m->par, s, v);
+	}
+	return ODVGP_OK;
+}
+
+/*	The kernel's values that multiply it: of a sum each term's, of a product the first factor's. */
+static odvgp_status gp__kernel_scale(
+		gp__unit *u, gp__wide square, int write, odvgp_info *info)
+{
+	const gp__kernel *k = &u->kernel;
+	ptrdiff_t hyp = u->model->par.slot[u->slot_kernel].offset;
+	unsigned char on[GP__MAX_NODES] = {0};
+	odvgp_status s = ODVGP_OK;
+	on[k->nnode - 1] = 1;
+	for (uint32_t n = k->nnode; n-- > 0 && !s;) {
+		const uint32_t *node = k->node[n];
+		if (!on[n]) continue;
+		if (node[0] != GP__NODE_BASE_KERNEL) {
+			on[node[1]] = 1;
+			on[node[2]] |= node[0] == GP__NODE_SUM;
+			continue;
+		}
+		const gp__base_kernel *base = &k->base[node[1]];
+		int power = base->type == GP__POLYNOMIAL;
+		gp__wide times = power ? gp__pow(square, 1 / (gp__wide)base->degree) : square;
+		s = gp__values_scale(u->model, hyp + base->var, base->nvar, times, write, info);
+		if (!s && power)
+			s = gp__values_scale(u->model, hyp + base->shape_param, 1, times, write, info);
+	}
+	return s;
+}
+
+static odvgp_status gp__unit_scale_f(gp__unit *u, gp__wide scale, int write, odvgp_info *info)
+{
+	odvgp_model *m = u->model;
+	int mixed = gp__is_mixed(u);
+	odvgp_status s = ODVGP_OK;
+	if (!mixed && u->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY)
+		return gp__unsupported(info, "mean_function", "IDENTITY has no scale");
+	if (!mixed) s = gp__kernel_scale(u, scale * scale, write, info);
+	for (int i = 1; i <= m->par.slots && !s; i++) {
+		const gp__slot_state *state = &m->par.state[i];
+		int power = i == u->slot_q_diag ? -2 : state->power;
+		if (mixed ? i != m->slot_mixing : !power || state->unit != u->number) continue;
+		gp__wide times = power > 0 ? scale : power < -1 ? 1 / (scale * scale) : 1 / scale;
+		s = gp__values_scale(m, m->par.slot[i].offset, m->par.slot[i].count, times, write, info);
+	}
+	for (int k = 0; k < GP__JITTERS && write && !mixed; k++)
+		u->jitter[k].raised *= (odvgp_real)(scale * scale);
+	return s;
+}
+
+ODVGP_API odvgp_status odvgp_scale_f(odvgp_model *m, odvgp_real scale, odvgp_info *info)
+{
+	if (!gp__model_ok(m)) return gp__is_null(info, "model");
+	if (!(scale > 0 && scale < GP__W(HUGE_VAL)))
+		return gp__refuse(info, ODVGP_E_ARG, "scale", "must be finite and above 0");
+	for (int write = 0; write < 2; write++)
+		GP__EACH_UNIT(u, m) {
+			odvgp_status s = gp__is_last(u) ? gp__unit_scale_f(u, scale, write, info) : ODVGP_OK;
+			if (s) return s;
+		}
+	uint64_t fitted = m->state.fitted;
+	m->warm_due = 0;
+	gp__touch_all(m);
+	m->state.good_valid = 0;
+	m->state.fitted = fitted; /* q is still the scaled functions' */
 	return ODVGP_OK;
 }
 
@@ -22524,18 +23235,30 @@ static void gp__lbfgs_loss(void *user, const odvgp_real *x, double *loss, odvgp_
 	m->lbfgs.stopped = gp__stopped(&m->tape.blas) || gp__read_status(m, NULL);
 }
 
-typedef struct {
-	const odvgp_model *m;
-	uint64_t hash;
-} gp__hashed;
-
 static odvgp_status gp__hash_rows(void *arg, const gp__rows *r, odvgp_info *info)
 {
-	gp__hashed *h = (gp__hashed *)arg;
+	gp__total *f = (gp__total *)arg;
+	uint64_t *h = (uint64_t *)f->arg;
 	(void)info;
-	if (r->X) h->hash = gp__reals_hash(r->X, r->n * h->m->cfg.layer[0].D, h->hash);
-	if (r->Y) h->hash = gp__reals_hash(r->Y, r->n * gp__y_columns(&h->m->y), h->hash);
+	if (r->X) *h = gp__reals_hash(r->X, r->n * f->m->cfg.layer[0].D, *h);
+	if (r->Y) *h = gp__reals_hash(r->Y, r->n * gp__y_columns(&f->m->y), *h);
 	return ODVGP_OK;
+}
+
+/*	A shard's hash, its X before its Y; those of shards add up. */
+static void gp__hash_shard(gp__total *f, ptrdiff_t shard, odvgp_info *info)
+{
+	gp__rows x = *f->rows, y = x;
+	uint64_t h = 1 + (uint64_t)shard;
+	ptrdiff_t from = gp__shard_row(f->m, x.n, shard), to = gp__shard_row(f->m, x.n, shard + 1);
+	odvgp_status s;
+	x.Y = y.X = NULL;
+	f->arg = &h;
+	s = gp__pass_rows(f->m, &x, from, to, GP__PASS_X, gp__hash_rows, f, info);
+	if (!s) s = gp__pass_rows(f->m, &y, from, to, GP__PASS_Y, gp__hash_rows, f, info);
+	f->arg = NULL;
+	f->sums->status = s;
+	f->sums->clamped = h;
 }
 
 /*	Store the jitters; whether they were the same before. */
@@ -22561,12 +23284,13 @@ static odvgp_status gp__lbfgs_start(gp__lbfgs_job *job, ptrdiff_t *evaluations, 
 	gp__lbfgs *w = &m->lbfgs;
 	gp__state *state = &m->state;
 	/* the stored bound is valid for these rows only */
-	gp__hashed hashed = {m, 1};
-	odvgp_status s =
-			gp__pass_rows(m, rows->X, NULL, GP__PASS_X, gp__hash_rows, &hashed, info);
-	if (!s) s = gp__pass_rows(m, NULL, rows->Y, GP__PASS_Y, gp__hash_rows, &hashed, info);
+	gp__total f;
+	gp__sums own;
+	memset(&f, 0, sizeof f);
+	f.visit = gp__hash_shard;
+	odvgp_status s = gp__total_pass(&f, m, rows, 0, NULL, &own, 0, info);
 	if (s) return s;
-	uint64_t hash = hashed.hash;
+	uint64_t hash = f.sums->clamped;
 	gp__lbfgs_take(m, w->x);
 	job->expected = (odvgp_real)state->lbfgs_expected;
 	job->kl = (odvgp_real)state->lbfgs_kl;
@@ -22850,7 +23574,8 @@ static odvgp_status gp__step_rows(
 	tau = natgrad ? gp__schedule_at(&m->cfg.optim.natgrad_step, m->state.steps) *
 							(odvgp_real)m->state.step_scale
 				  : 0;
-	int reads = GP__DESK && !rows->X, undo = split && !nat_first && (reads || m->tape.blas.watcher);
+	int reads = GP__DESK && (!rows->X || gp__ranks_of(m)),
+		undo = split && !nat_first && (reads || m->tape.blas.watcher);
 	odvgp_status failed = ODVGP_OK;
 	if (undo) gp__begin_half(m, &begun);
 	else if (reads)
@@ -22910,19 +23635,21 @@ static odvgp_status gp__step_by(
 	return s;
 }
 
-/*	Reads a minibatch once for all evaluations of a step. */
+/*	Reads a rank's rows of a minibatch once for all evaluations of a step. */
 static odvgp_status gp__gather_batch(odvgp_model *m, gp__rows *rows, odvgp_info *info)
 {
 	const gp__reader *r = m->from.reader;
-	ptrdiff_t D = m->cfg.layer[0].D, C = gp__y_columns(&m->y);
+	const gp__ranks *ranks = gp__ranks_of(m);
+	ptrdiff_t D = m->cfg.layer[0].D, C = gp__y_columns(&m->y), from, to;
 	odvgp_status s = ODVGP_OK;
-	for (ptrdiff_t at = 0; at < rows->n && !s; at += GP__READ_ROWS)
-		s = gp__rows_read(m, rows, at, GP__MIN(rows->n - at, GP__READ_ROWS), r->batch_X + at * D,
+	gp__rank_rows(m, ranks ? &ranks->given : NULL, rows->n, &from, &to);
+	for (ptrdiff_t at = from; at < to && !s; at += GP__READ_ROWS)
+		s = gp__rows_read(m, rows, at, GP__MIN(to - at, GP__READ_ROWS), r->batch_X + at * D,
 				r->batch_Y + at * C, info);
 	rows->X = r->batch_X;
 	rows->Y = r->batch_Y;
 	rows->gathered = 1;
-	return s;
+	return ranks ? ODVGP_OK : s; /* other ranks learn of a failure at the first exchange */
 }
 
 ODVGP_API odvgp_status odvgp_step_batch(odvgp_model *m, const odvgp_real *Xb, const odvgp_real *Yb,
@@ -22942,6 +23669,8 @@ ODVGP_API odvgp_status odvgp_step(odvgp_model *m, const odvgp_real *X, const odv
 	/* an epoch drops the rows left over */
 	size_t per_epoch = (size_t)(m->cfg.N / m->cfg.optim.batch);
 	rows.permuted = m->cfg.optim.batch < m->cfg.N;
+	if (gp__is_cut(m) && !X && rows.permuted)
+		return gp__unsupported(info, "optim.batch", gp__cut_only);
 	rows.epoch = (size_t)m->state.steps / per_epoch;
 	rows.first = rows.permuted
 						 ? (ptrdiff_t)((size_t)m->state.steps % per_epoch) * m->cfg.optim.batch
@@ -23034,6 +23763,7 @@ typedef struct {
 	   mixed functions: those of the targets, D = F, and standard deviations after the means;
 	   image_output: filters [D,P] or axes, a patch */
 	odvgp_real *square, *axes, *vector, *means;
+	gp__sums *total; /* of mixed functions, for sums of [F,F] numbers */
 	/* distance: of a row to its nearest centre (squared), or its variance; centre_t [D, padded M]:
 	   the centres, transposed */
 	odvgp_real *distance, *centre, *centre_t, *median;
@@ -23072,6 +23802,8 @@ static void gp__init_scratch(gp__arena *a, const gp__unit *u, gp__init_work *w)
 	GP__FOR(k, 2) w->sample[k] = gp__take(a, seen, widest[k]);
 	int passes = hidden && (u->slot_mean_A || u->patches.image_output);
 	ptrdiff_t wide = passes ? u->Dx : gp__is_mixed(u) ? m->F : 0;
+	w->total = (gp__sums *)gp__take_bytes(a, wide ? GP__SUMS_BYTES : 0, 1);
+	if (gp__is_mixed(u)) gp__take(a, wide, wide);
 	w->square = gp__take(a, wide, wide);
 	w->axes = gp__take(a, c->layer[u->layer].P, wide);
 	w->vector = gp__take(a, 1, wide);
@@ -23142,7 +23874,7 @@ static void gp__draw_sample(gp__init_work *w, ptrdiff_t N, ptrdiff_t from, ptrdi
 	for (ptrdiff_t at = 0; GP__DESK && at < rows && !w->X; at += GP__READ_ROWS) {
 		ptrdiff_t n = GP__MIN(rows - at, GP__READ_ROWS);
 		memcpy(r->row, w->row + at, (size_t)n * sizeof *r->row);
-		gp__read(w->m, n, r->sample + at * w->D, NULL, NULL);
+		gp__read_any(w->m, n, r->sample + at * w->D, NULL, NULL);
 	}
 }
 
@@ -23682,34 +24414,45 @@ static gp__wide gp__median_distance(const gp__init_work *w, const gp__base_kerne
 /* --- the targets' variance, starts of base kernels --- */
 
 typedef struct {
-	ptrdiff_t target, columns, seen; /* of Y; rows that are not missing */
-	gp__wide first, mean, squares;     /* differences from the first: equal targets give exactly 0 */
+	ptrdiff_t target, columns; /* of Y */
+	gp__wide seen, first, mean; /* differences from the first: equal targets give exactly 0 */
 	int pass;
 } gp__target;
 
 static odvgp_status gp__target_rows(void *arg, const gp__rows *r, odvgp_info *info)
 {
-	gp__target *g = (gp__target *)arg;
+	gp__total *f = (gp__total *)arg;
+	const gp__target *g = (const gp__target *)f->arg;
+	gp__sums *sums = f->sums;
 	(void)info;
 	GP__FOR(i, r->n) {
 		gp__wide y = (gp__wide)r->Y[i * g->columns + g->target], d = y - g->first;
 		if (y != y) continue;
-		if (g->pass == 0 && !g->seen++) g->first = y;
-		if (g->pass == 1) g->mean += d / (gp__wide)g->seen;
-		if (g->pass == 2) g->squares += (d - g->mean) * (d - g->mean);
+		if (!sums->clamped++) sums->first = y;
+		if (g->pass == 1) sums->weight += d / g->seen;
+		if (g->pass == 2) sums->logs += (d - g->mean) * (d - g->mean);
 	}
 	return ODVGP_OK;
 }
 
 /*	Mean and variance of target t, without missing ones. */
 static gp__wide gp__target_moments(
-		const odvgp_model *m, const odvgp_real *Y, ptrdiff_t t, odvgp_real *middle)
+		odvgp_model *m, const odvgp_real *Y, ptrdiff_t t, odvgp_real *middle)
 {
-	gp__target g = {t, gp__y_columns(&m->y), 0, NAN, 0, 0, 0};
-	for (; g.pass < 3; g.pass++)
-		gp__pass_rows(m, NULL, Y, GP__PASS_Y, gp__target_rows, &g, NULL);
+	const gp__rows rows = {NULL, Y, m->cfg.N, 0, 0, 0, 0};
+	gp__target g = {t, gp__y_columns(&m->y), 0, NAN, 0, 0};
+	gp__sums own;
+	gp__total f;
+	memset(&f, 0, sizeof f);
+	f.arg = &g;
+	for (; g.pass < 3; g.pass++) {
+		gp__total_pass(&f, m, &rows, GP__PASS_Y, gp__target_rows, &own, 0, NULL);
+		g.seen = (gp__wide)(ptrdiff_t)f.sums->clamped;
+		if (g.pass == 0 && g.seen > 0) g.first = f.sums->first;
+		if (g.pass == 1) g.mean = f.sums->weight;
+	}
 	*middle = (odvgp_real)(g.first + g.mean);
-	return g.seen ? g.squares / (gp__wide)g.seen : 0;
+	return g.seen > 0 ? f.sums->logs / g.seen : 0;
 }
 
 /*	The target of an independent function; -1: all targets. */
@@ -23720,7 +24463,7 @@ static int gp__only_target(const gp__unit *u)
 }
 
 /*	Mean variance of the targets, or of one. */
-static gp__wide gp__target_variance(const odvgp_model *m, const odvgp_real *Y, int target)
+static gp__wide gp__target_variance(odvgp_model *m, const odvgp_real *Y, int target)
 {
 	gp__wide total = 0;
 	odvgp_real mean;
@@ -23931,40 +24674,39 @@ static void gp__init_image_variance(const gp__init_work *w)
 	Mean and standard deviation of a column (1 if constant to rounding), by three passes over
 	values scaled to [-1, 1]: neither size nor offset costs digits. */
 
-/*	Before pass 0 to 2 over a column of n rows. */
-static void gp__column_begin(gp__column_sums *c, int pass, odvgp_real first, ptrdiff_t n)
-{
-	if (pass == 0) {
-		c->first = first;
-		c->low = c->high = (gp__wide)first;
-		c->sum = c->squares = 0;
-	}
-	if (pass == 2) c->sum /= (gp__wide)n;
-}
-
-/*	A pass over n more rows. */
-static void gp__column_pass(
-		gp__column_sums *c, int pass, const odvgp_real *x, ptrdiff_t n, ptrdiff_t stride)
+/*	A pass, 0 to 2, over n rows more, after which part [2] holds low and high, a sum, or squares. */
+static void gp__column_pass(const gp__column_sums *c, int pass, int first, const odvgp_real *x,
+		ptrdiff_t n, ptrdiff_t stride, gp__wide *part)
 {
 	gp__wide half = c->high / 2 - c->low / 2, middle = c->low + half;
+	if (pass == 0 && first) part[0] = part[1] = (gp__wide)x[0];
 	GP__FOR(i, n) {
 		gp__wide v = (gp__wide)x[i * stride];
 		if (pass == 0) {
-			c->low = GP__MIN(c->low, v);
-			c->high = GP__MAX(c->high, v);
+			part[0] = GP__MIN(part[0], v);
+			part[1] = GP__MAX(part[1], v);
 		} else if (half > 0) {
 			gp__wide z = (v - middle) / half;
-			if (pass == 1) c->sum += z;
-			else c->squares += (z - c->sum) * (z - c->sum);
+			*part += pass == 1 ? z : (z - c->sum) * (z - c->sum);
 		}
 	}
+}
+
+/*	The end of a pass over a column of n rows. */
+static void gp__column_take(gp__column_sums *c, int pass, const gp__wide *part, ptrdiff_t n)
+{
+	if (pass == 0) {
+		c->low = part[0];
+		c->high = part[1];
+	} else if (pass == 1) c->sum = *part / (gp__wide)n;
+	else c->squares = *part;
 }
 
 static void gp__column_end(
 		const gp__column_sums *c, ptrdiff_t n, odvgp_real *mean, odvgp_real *scale)
 {
 	gp__wide half = c->high / 2 - c->low / 2, middle = c->low + half;
-	*mean = c->first;
+	*mean = (odvgp_real)c->low;
 	*scale = 1;
 	if (!(half > 0)) return;
 	*mean = (odvgp_real)(middle + half * c->sum);
@@ -23977,9 +24719,11 @@ static void gp__column_scale(
 		const odvgp_real *x, ptrdiff_t n, ptrdiff_t stride, odvgp_real *mean, odvgp_real *scale)
 {
 	gp__column_sums c;
+	c.low = c.high = c.sum = c.squares = 0;
 	for (int pass = 0; pass < 3; pass++) {
-		gp__column_begin(&c, pass, x[0], n);
-		gp__column_pass(&c, pass, x, n, stride);
+		gp__wide part[2] = {0, 0};
+		gp__column_pass(&c, pass, 1, x, n, stride, part);
+		gp__column_take(&c, pass, part, n);
 	}
 	gp__column_end(&c, n, mean, scale);
 }
@@ -24096,10 +24840,12 @@ static void gp__principal_axes(gp__init_work *w)
 /*	Adds rows to the targets' correlation matrix. */
 static odvgp_status gp__mixing_rows(void *arg, const gp__rows *r, odvgp_info *info)
 {
-	const gp__init_work *w = (const gp__init_work *)arg;
+	gp__total *total = (gp__total *)arg;
+	const gp__init_work *w = (const gp__init_work *)total->arg;
 	const odvgp_model *m = w->m;
 	ptrdiff_t F = m->F, columns = gp__y_columns(&m->y);
-	odvgp_real *z = w->vector, *mean = w->means, *sd = mean + F;
+	odvgp_real *z = w->vector, *mean = w->means, *sd = mean + F,
+			   *C = (odvgp_real *)gp__numbers(total->sums);
 	(void)info;
 	GP__FOR(i, r->n) {
 		GP__FOR(f, F) {
@@ -24107,7 +24853,7 @@ static odvgp_status gp__mixing_rows(void *arg, const gp__rows *r, odvgp_info *in
 			z[f] = y == y ? (y - mean[f]) / sd[f] : 0;
 		}
 		GP__FOR(f, F)
-			m->tape.blas.isa->axpy(F, z[f] / (odvgp_real)m->cfg.N, z, w->square + f * F);
+			m->tape.blas.isa->axpy(F, z[f] / (odvgp_real)m->cfg.N, z, C + f * F);
 	}
 	return ODVGP_OK;
 }
@@ -24115,14 +24861,19 @@ static odvgp_status gp__mixing_rows(void *arg, const gp__rows *r, odvgp_info *in
 /*	"mixing", as odvgp_init_data says. */
 static void gp__init_mixing(gp__init_work *w, const odvgp_real *Y)
 {
-	const odvgp_model *m = w->m;
+	odvgp_model *m = w->m;
 	const odvgp__simd *isa = m->tape.blas.isa;
+	const gp__rows rows = {NULL, Y, m->cfg.N, 0, 0, 0, 0};
 	ptrdiff_t F = m->F, P = m->cfg.layer[w->u->layer].P;
 	odvgp_real *C = w->square, *mean = w->means, *sd = mean + F,
 			   *W = gp__theta_of(m, m->slot_mixing);
-	gp__zero(C, F * F);
+	gp__total total;
+	memset(&total, 0, sizeof total);
+	total.arg = w;
 	GP__FOR(f, F) sd[f] = (odvgp_real)gp__sqrt(gp__usable(gp__target_moments(m, Y, f, &mean[f])));
-	gp__pass_rows(m, NULL, Y, GP__PASS_Y, gp__mixing_rows, w, NULL);
+	gp__total_pass(&total, m, &rows, GP__PASS_Y, gp__mixing_rows, w->total,
+			(size_t)(F * F) * sizeof *C, NULL);
+	gp__copy(C, (const odvgp_real *)gp__numbers(total.sums), F * F);
 	gp__leading_axes(w, F, P);
 	GP__FOR(p, P) {
 		const odvgp_real *axis = w->axes + p * F;
@@ -24311,12 +25062,15 @@ static gp__reader *gp__reader_layout(gp__arena *a, const odvgp_model *m)
 	own.batch_X = gp__take(a, batch, D);
 	own.batch_Y = gp__take(a, batch, C);
 	own.sample = gp__take(a, own.samples, D);
-	own.column = GP__TAKE(a, gp__column_sums, D);
+	size_t bytes = GP__SUMS_BYTES + GP__READ_ROWS * (size_t)(D + C) * sizeof(odvgp_real);
+	if (m->cfg.shards == 1) bytes = 0;
+	own.mine = (gp__sums *)gp__take_bytes(a, bytes, 1);
+	own.theirs = (unsigned char *)gp__take_bytes(a, bytes, 1);
 	if (r) *r = own;
 	return r;
 }
 
-ODVGP_API size_t odvgp_reader_size(const odvgp_model *m, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_reader_size(const odvgp_model *m, odvgp_info *info)
 {
 	gp__arena a = gp__measuring();
 	if (gp__reader_refuses(m, info)) return 0;
@@ -24324,8 +25078,8 @@ ODVGP_API size_t odvgp_reader_size(const odvgp_model *m, odvgp_info *info)
 	return a.bad ? gp__too_large(info, "block") : a.used + 64;
 }
 
-ODVGP_API odvgp_status odvgp_set_reader(odvgp_model *m, const odvgp_reader *reader, void *block,
-		size_t block_bytes, odvgp_info *info)
+ODVGP_API GP__COLD odvgp_status odvgp_set_reader(odvgp_model *m, const odvgp_reader *reader,
+		void *block, size_t block_bytes, odvgp_info *info)
 {
 	gp__arena a;
 	odvgp_status s = gp__reader_refuses(m, info);
@@ -24341,6 +25095,142 @@ ODVGP_API odvgp_status odvgp_set_reader(odvgp_model *m, const odvgp_reader *read
 	gp__arena_init(&a, block, block_bytes);
 	m->from.reader = gp__reader_layout(&a, m);
 	m->from.reader->given = *reader;
+	return ODVGP_OK;
+}
+
+/* --- odvgp_set_reduce --- */
+
+static uint64_t gp__bytes_hash(const void *bytes, size_t n, uint64_t h)
+{
+	const unsigned char *at = (const unsigned char *)bytes;
+	GP__FOR(i, (ptrdiff_t)n) h = gp__mix(h ^ at[i]);
+	return h;
+}
+
+static uint64_t gp__config_hash(const odvgp_model *m)
+{
+	uint64_t h = gp__mix(sizeof(odvgp_real) ^ ODVGP_VERSION << 8);
+	GP__FOR(i, GP__COUNT(gp__fields))
+		for (int l = 0; l < gp__field_layers(&gp__fields[i], &m->cfg); l++) {
+			const gp__field field = gp__field_of_layer(&gp__fields[i], l);
+			const odvgp_schedule *s = (const odvgp_schedule *)(const void *)(
+					(const unsigned char *)&m->cfg + field.offset);
+			gp__wide v = field.type == GP__FIELD_SCHEDULE ? GP__W(s->kind) : 0;
+			if (field.type != GP__FIELD_SCHEDULE && field.type != GP__FIELD_BITS)
+				v = gp__field_value(&field, &m->cfg);
+			h = gp__bytes_hash(&v, sizeof v, h);
+			if (field.type != GP__FIELD_SCHEDULE) continue;
+			const odvgp_real of[] = {s->start, s->end, s->final};
+			const ptrdiff_t at[] = {s->steps, s->decay_from, s->decay_steps};
+			h = gp__bytes_hash(at, sizeof at, gp__reals_hash(of, GP__COUNT(of), h));
+		}
+	GP__EACH_UNIT(u, m) {
+		uint32_t words[sizeof u->kernel / sizeof(uint32_t)] = {0};
+		gp__kernel_pack(&u->kernel, words);
+		h = gp__bytes_hash(words, sizeof words, h);
+	}
+	return gp__mix(h ^ m->cfg.seed);
+}
+
+static uint64_t gp__libm_hash(void)
+{
+	uint64_t h = 1;
+	GP__FOR(i, 20) {
+		volatile double x = 0.37 * (double)i + 0.11; /* not for the compiler to know */
+		const double of[] = {exp(-x), log(x), pow(x, 1.7), cos(x), erfc(x)};
+		h = gp__bytes_hash(of, sizeof of, h);
+	}
+	return h;
+}
+
+enum { GP__ALIKE = 6 };
+typedef struct {
+	uint64_t of[GP__ALIKE];
+	int differs; /* 1 + its number; 0: none */
+} gp__alike;
+
+static void gp__alike_join(void *arg, const void *theirs, int before)
+{
+	gp__alike *mine = (gp__alike *)arg, other;
+	(void)before;
+	memcpy(&other, theirs, sizeof other);
+	for (int k = GP__ALIKE; k-- > 0;)
+		if (mine->of[k] != other.of[k]) mine->differs = k + 1;
+}
+
+/*	Whether the ranks are alike, so that equal rows give equal bits. */
+static odvgp_status gp__check_alike(odvgp_model *m, odvgp_info *info)
+{
+	static const char *const sentence[] = {"runs another executable than another rank",
+			"has another config than another rank", "has another table than another rank",
+			"has other parameters than another rank: load one file on all",
+			"has another libm than another rank: the bits would differ",
+			"has another instruction set than another rank: set isa to one that all have"};
+	const gp__params *par = &m->par;
+	const gp__ranks *r = gp__ranks_of(m);
+	gp__alike mine, theirs;
+	odvgp_info told;
+	uint64_t h = gp__reals_hash(par->theta, par->count, (uint64_t)m->state.steps);
+	h = gp__reals_hash(m->m2, par->adam, gp__reals_hash(m->m1, par->adam, h));
+	memset(&mine, 0, sizeof mine);
+	mine.of[0] = r->given.program;
+	mine.of[1] = gp__config_hash(m);
+	mine.of[2] = r->given.table;
+	mine.of[3] = gp__reals_hash(par->value, par->positive, h);
+	mine.of[4] = gp__libm_hash();
+	mine.of[5] = (uint64_t)m->tape.blas.isa->id;
+	odvgp_status s =
+			gp__exchange(m, &mine, &theirs, sizeof mine, gp__alike_join, &mine, &told);
+	if (!s && mine.differs)
+		s = gp__fail(&told, ODVGP_E_ARG, "rank", r->given.rank, (gp__wide)r->given.rank,
+				sentence[mine.differs - 1]);
+	s = gp__agree(m, s, &told);
+	if (s && info) *info = told;
+	return s;
+}
+
+static odvgp_status gp__size_check(const odvgp_model *m, int rank, int size, odvgp_info *info)
+{
+	if (size < 1 || size & (size - 1) || size > m->cfg.shards)
+		return gp__fail(info, ODVGP_E_ARG, "size", -1, (gp__wide)size,
+				"must be a power of two, and at most config.shards");
+	if (rank >= 0 && rank < size) return ODVGP_OK;
+	return gp__fail(info, ODVGP_E_ARG, "rank", -1, (gp__wide)rank, "must be from 0 to size - 1");
+}
+
+ODVGP_API odvgp_status odvgp_set_reduce(
+		odvgp_model *m, const odvgp_reduce *reduce, odvgp_info *info)
+{
+	if (!gp__model_ok(m)) return gp__is_null(info, "model");
+	gp__ranks *r = m->tape.tree ? m->tape.tree->ranks : NULL;
+	if (r) memset(r, 0, sizeof *r);
+	if (!reduce) return ODVGP_OK;
+	if (reduce->size > 1 && m->cfg.objective >= ODVGP_OBJECTIVE_TIGHT)
+		return gp__unsupported(
+				info, "objective", "EXACT and TIGHT do not sum over rows: take COLLAPSED");
+	odvgp_status s = gp__size_check(m, reduce->rank, reduce->size, info);
+	if (s || !r) return s;
+	if (!reduce->exchange) return gp__is_null(info, "reduce.exchange");
+	r->given = *reduce;
+	if (r->given.size == 1) return ODVGP_OK;
+	if (m->from.reader) m->from.reader->failure.status = ODVGP_OK;
+	s = gp__check_alike(m, info);
+	if (s) memset(r, 0, sizeof *r);
+	return s;
+}
+
+ODVGP_API odvgp_status odvgp_rank_rows(const odvgp_model *m, int rank, int size, ptrdiff_t *from,
+		ptrdiff_t *to, odvgp_info *info)
+{
+	odvgp_reduce r;
+	if (!gp__model_ok(m)) return gp__is_null(info, "model");
+	odvgp_status s = gp__size_check(m, rank, size, info);
+	if (s) return s;
+	if (!from || !to) return gp__is_null(info, from ? "to" : "from");
+	memset(&r, 0, sizeof r);
+	r.rank = rank;
+	r.size = size;
+	gp__rank_rows(m, &r, m->cfg.N, from, to);
 	return ODVGP_OK;
 }
 #endif
@@ -24375,19 +25265,15 @@ static gp__wide gp__normal_quantile(gp__wide p)
 	return low;
 }
 
-typedef struct {
-	ptrdiff_t columns, seen, equal; /* of Y; rows that are not missing; rows of the class */
-	odvgp_real of;                  /* the class */
-} gp__class_count;
-
+/*	Counts rows that are not missing, and those of the class at f->arg. */
 static odvgp_status gp__count_rows(void *arg, const gp__rows *r, odvgp_info *info)
 {
-	gp__class_count *count = (gp__class_count *)arg;
+	gp__total *f = (gp__total *)arg;
 	(void)info;
 	GP__FOR(i, r->n) {
-		odvgp_real y = r->Y[i * count->columns];
-		count->seen += y == y;
-		count->equal += y == count->of;
+		odvgp_real y = r->Y[i * gp__y_columns(&f->m->y)];
+		f->sums->clamped += y == y;
+		f->sums->weight += y == *(const odvgp_real *)f->arg;
 	}
 	return ODVGP_OK;
 }
@@ -24396,13 +25282,18 @@ static odvgp_status gp__count_rows(void *arg, const gp__rows *r, odvgp_info *inf
 	one target more in each. */
 static void gp__init_cuts(odvgp_model *m, const odvgp_real *Y)
 {
+	const gp__rows rows = {NULL, Y, m->cfg.N, 0, 0, 0, 0};
 	ptrdiff_t K = m->classes, below = 0;
 	gp__wide last = 0;
+	gp__sums own;
+	gp__total f;
+	memset(&f, 0, sizeof f);
 	GP__FOR(k, K - 1) {
-		gp__class_count count = {gp__y_columns(&m->y), 0, 0, (odvgp_real)k};
-		gp__pass_rows(m, NULL, Y, GP__PASS_Y, gp__count_rows, &count, NULL);
-		ptrdiff_t seen = count.seen;
-		below += 1 + count.equal;
+		odvgp_real of = (odvgp_real)k;
+		f.arg = &of;
+		gp__total_pass(&f, m, &rows, GP__PASS_Y, gp__count_rows, &own, 0, NULL);
+		ptrdiff_t seen = (ptrdiff_t)f.sums->clamped;
+		below += 1 + (ptrdiff_t)f.sums->weight;
 		gp__wide cut = 2 * gp__sqrt_half * gp__normal_quantile((gp__wide)below / (gp__wide)(seen + K));
 		if (k) gp__set_positive(m, m->par.slot[m->slot_lik_params].offset + k - 1, cut - last);
 		else *gp__theta_of(m, m->slot_lik_free_params) = (odvgp_real)cut;
@@ -24431,7 +25322,7 @@ static void gp__init_likelihood(odvgp_model *m, const odvgp_real *Y, gp__wide va
 
 static odvgp_status gp__check_rows(void *arg, const gp__rows *r, odvgp_info *info)
 {
-	const odvgp_model *m = (const odvgp_model *)arg;
+	const odvgp_model *m = ((const gp__total *)arg)->m;
 	ptrdiff_t D = m->cfg.layer[0].D, bad = r->X ? gp__first_nonfinite(r->X, r->n * D) : -1;
 	if (bad >= 0)
 		return gp__fail(info, ODVGP_E_NAN, "X", r->first + bad / D, (gp__wide)r->X[bad],
@@ -24439,41 +25330,85 @@ static odvgp_status gp__check_rows(void *arg, const gp__rows *r, odvgp_info *inf
 	return r->Y ? gp__targets_check(&m->y, r->Y, r->n, r->first, info) : ODVGP_OK;
 }
 
-/*	Passes over all columns at once. */
+/*	Passes over all columns at once, in memory that gp__init_bytes counts. */
 typedef struct {
-	const odvgp_model *m;
+	gp__column_sums *column; /* [D] */
 	int pass;
 } gp__columns_pass;
 
 static odvgp_status gp__columns_rows(void *arg, const gp__rows *r, odvgp_info *info)
 {
-	const gp__columns_pass *p = (const gp__columns_pass *)arg;
-	ptrdiff_t D = p->m->cfg.layer[0].D;
+	gp__total *f = (gp__total *)arg;
+	const gp__columns_pass *p = (const gp__columns_pass *)f->arg;
+	gp__wide *part = (gp__wide *)gp__numbers(f->sums);
+	ptrdiff_t D = f->m->cfg.layer[0].D;
 	(void)info;
-	GP__FOR(d, D) {
-		gp__column_sums *c = &p->m->from.reader->column[d];
-		if (!r->first) gp__column_begin(c, p->pass, r->X[d], p->m->cfg.N);
-		gp__column_pass(c, p->pass, r->X + d, r->n, D);
-	}
+	GP__FOR(d, D)
+		gp__column_pass(&p->column[d], p->pass, !f->sums->clamped, r->X + d, r->n, D, part + 2 * d);
+	f->sums->clamped += (uint64_t)r->n;
 	return ODVGP_OK;
 }
 
+static void gp__columns_join(gp__total *f, const unsigned char *theirs, int before)
+{
+	const gp__columns_pass *p = (const gp__columns_pass *)f->arg;
+	const gp__sums *other = (const gp__sums *)(const void *)(theirs - GP__SUMS_BYTES);
+	const gp__wide *x = (const gp__wide *)(const void *)theirs;
+	gp__wide *part = (gp__wide *)gp__numbers(f->sums);
+	(void)before;
+	GP__FOR(i, 2 * f->m->cfg.layer[0].D) {
+		if (p->pass) part[i] = x[i] + part[i];
+		else if (!f->sums->clamped) part[i] = x[i];
+		else if (other->clamped) part[i] = i % 2 ? GP__MAX(part[i], x[i]) : GP__MIN(part[i], x[i]);
+	}
+}
+
+static gp__column_sums *gp__columns_layout(gp__arena *a, ptrdiff_t D, gp__sums **sums)
+{
+	gp__column_sums *column = GP__TAKE(a, gp__column_sums, D);
+	*sums = (gp__sums *)gp__take_bytes(a, GP__SUMS_BYTES, 1);
+	GP__TAKE(a, gp__wide, 2 * D);
+	return column;
+}
+
 /*	Means and scales of X's columns; the pass that is being made is asked for. */
-static odvgp_status gp__data_scales(const odvgp_model *m, const odvgp_real *X, odvgp_real *mean,
+static odvgp_status gp__data_scales(odvgp_model *m, const odvgp_real *X, odvgp_real *mean,
 		odvgp_real *scale, odvgp_info *info)
 {
-	gp__columns_pass p = {m, 0};
 	ptrdiff_t D = m->cfg.layer[0].D, N = m->cfg.N;
+	const gp__rows rows = {X, NULL, N, 0, 0, 0, 0};
+	gp__arena a = m->tape.scratch;
+	gp__columns_pass p = {NULL, 0};
+	gp__sums *own;
+	gp__total f;
 	odvgp_status s = ODVGP_OK;
-	odvgp_real own;
-	for (; GP__DESK && p.pass < 3 && !X && !s; p.pass++)
-		s = gp__pass_rows(m, NULL, NULL, GP__PASS_X, gp__columns_rows, &p, info);
-	for (ptrdiff_t d = 0; d < D && !s && !gp__ask(&m->tape.blas, 16 * (gp__wide)N); d++) {
-		odvgp_real *to = mean ? mean + d : &own;
-		if (!GP__DESK || X) gp__column_scale(X + d, N, D, to, scale + d);
-		else gp__column_end(&m->from.reader->column[d], N, to, scale + d);
+	odvgp_real middle;
+	p.column = gp__columns_layout(&a, D, &own);
+	ODVGP_ASSERT(!a.bad);
+	memset(p.column, 0, (size_t)D * sizeof *p.column);
+	memset(&f, 0, sizeof f);
+	f.join = gp__columns_join;
+	f.arg = &p;
+	for (; p.pass < 3 && !s && !gp__ask(&m->tape.blas, 5 * (gp__wide)N * (gp__wide)D); p.pass++) {
+		s = gp__total_pass(&f, m, &rows, GP__PASS_X, gp__columns_rows, own,
+				2 * (size_t)D * sizeof(gp__wide), info);
+		const gp__wide *part = (const gp__wide *)gp__numbers(f.sums);
+		for (ptrdiff_t d = 0; d < D && !s; d++)
+			gp__column_take(&p.column[d], p.pass, part + 2 * d, N);
 	}
+	for (ptrdiff_t d = 0; d < D && !s; d++)
+		gp__column_end(&p.column[d], N, mean ? mean + d : &middle, scale + d);
 	return s;
+}
+
+static odvgp_status gp__check_all(
+		odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, int wants, odvgp_info *info)
+{
+	const gp__rows rows = {X, Y, m->cfg.N, 0, 0, 0, 0};
+	gp__sums own;
+	gp__total f;
+	memset(&f, 0, sizeof f);
+	return gp__total_pass(&f, m, &rows, wants, gp__check_rows, &own, 0, info);
 }
 
 static odvgp_status gp__init_from_data(
@@ -24482,7 +25417,7 @@ static odvgp_status gp__init_from_data(
 	odvgp_status s = gp__watch_at(m, ODVGP_PHASE_INIT, 0, 1, NULL, info);
 	if (s) return s;
 	if (GP__DESK && !X && (s = gp__reader_check(m, info))) return s;
-	if ((s = gp__pass_rows(m, X, Y, GP__PASS_X + GP__PASS_Y, gp__check_rows, m, info))) return s;
+	if ((s = gp__check_all(m, X, Y, GP__PASS_X + GP__PASS_Y, info))) return s;
 	gp__state state = m->state;
 	odvgp_real *theta_before = gp__lend(&m->par.lent, GP__LENT_BACKUP);
 	gp__copy(theta_before, m->par.theta, m->par.count);
@@ -24500,6 +25435,7 @@ static odvgp_status gp__init_from_data(
 	gp__touch_all(m);
 	if (!s) s = gp__stop_status(m, info);
 	if (!s) s = gp__read_status(m, info);
+	s = gp__agree(m, s, info);
 	/* the noise starts just above its floor */
 	odvgp_real floor = gp__noise_floor(m, variance), above = 2 * floor;
 	if (!s && !gp__finite(&above, 1))
@@ -24545,7 +25481,7 @@ ODVGP_API odvgp_status odvgp_reader_scales(
 	odvgp_status s = gp__all_rows_check(m, NULL, NULL, info);
 	if (s) return s;
 	if (!mean || !scale) return gp__is_null(info, mean ? "scale" : "mean");
-	s = gp__pass_rows(m, NULL, NULL, GP__PASS_X, gp__check_rows, m, info);
+	s = gp__check_all(m, NULL, NULL, GP__PASS_X, info);
 	return s ? s : gp__data_scales(m, NULL, mean, scale, info);
 }
 #endif
@@ -24579,6 +25515,48 @@ ODVGP_API odvgp_status odvgp_standardise(const odvgp_real *X, ptrdiff_t n, ptrdi
 		GP__FOR(d, D) out[i * D + d] = (X[i * D + d] - mean[d]) / scale[d];
 	return ODVGP_OK;
 }
+
+#ifndef ODVGP_NO_TRANSFORMS
+static odvgp_status gp__transforms_check(const odvgp_transform *t, ptrdiff_t D, odvgp_info *info)
+{
+	odvgp_real r[GP__TRANSFORM_MOST];
+	ptrdiff_t all = 0;
+	for (ptrdiff_t d = 0; t && d < D; d++) {
+		const ptrdiff_t n = gp__transform_put(t + d, d, r);
+		if (n && !gp__transform_ok(r, n, d - 1, D))
+			return gp__fail(info, ODVGP_E_ARG, "transforms", d, (gp__wide)(int)t[d].kind,
+					"is of no known kind, does not rise, or its numbers are out of range");
+		if ((all += n) > 65535) return gp__too_large(info, "transforms"), ODVGP_E_SIZE;
+	}
+	return ODVGP_OK;
+}
+
+ODVGP_API odvgp_status odvgp_transform_columns(const odvgp_real *X, ptrdiff_t n, ptrdiff_t D,
+		const odvgp_transform *transforms, odvgp_real *out, odvgp_info *info)
+{
+	odvgp_real r[GP__TRANSFORM_MOST], slope, bend;
+	if (!X || !transforms || !out)
+		return gp__is_null(info, !X ? "X" : out ? "transforms" : "out");
+	if (n < 0 || D < 1) return gp__refuse(info, ODVGP_E_ARG, "n or D", "is out of range");
+	odvgp_status s = gp__transforms_check(transforms, D, info);
+	if (s) return s;
+	GP__FOR(d, D) {
+		const int same = !gp__transform_put(transforms + d, d, r);
+		for (ptrdiff_t i = d; i < n * D; i += D)
+			out[i] = same ? X[i] : gp__transform(r, X[i], &slope, &bend);
+	}
+	return ODVGP_OK;
+}
+
+ODVGP_API odvgp_status odvgp_set_transforms(
+		odvgp_model *m, const odvgp_transform *transforms, odvgp_info *info)
+{
+	if (!gp__model_ok(m)) return gp__is_null(info, "model");
+	odvgp_status s = gp__transforms_check(transforms, m->cfg.layer[0].D, info);
+	if (!s) m->transforms = transforms;
+	return s;
+}
+#endif
 
 /* ---- >>layout   slots, tape and block of a model
 
@@ -25007,10 +25985,8 @@ static gp__unit *gp__unit_at(odvgp_model *m, int i)
 GP__NOINLINE void gp__sums_layout(odvgp_model *m, gp__arena *a)
 {
 	gp__tape *t = &m->tape;
-	int levels = 0;
-	while (((ptrdiff_t)1 << levels) < m->cfg.shards) levels++;
 	t->own_info = GP__TAKE(a, odvgp_info, 1);
-	t->sums = GP__TAKE(a, gp__sums, 1);
+	t->sums = (gp__sums *)gp__take_bytes(a, GP__SUMS_BYTES, 1);
 	size_t from = a->used;
 	t->sum = a->base ? (odvgp_real *)(void *)(a->base + from) : NULL;
 	if (t->node)
@@ -25033,8 +26009,18 @@ GP__NOINLINE void gp__sums_layout(odvgp_model *m, gp__arena *a)
 				nd->d = gp__take(a, nd->rows, nd->cols);
 		}
 	t->all_sums = (ptrdiff_t)((a->used - from) / sizeof(odvgp_real));
-	t->tree = (odvgp_real *)gp__take_bytes(
-			a, (size_t)levels, (size_t)(64 + t->all_sums * (ptrdiff_t)sizeof(odvgp_real)));
+	/* the last piece: sums over rows of columns and, of mixed functions, of targets */
+	size_t columns = 2 * (size_t)m->cfg.layer[0].D * sizeof(gp__wide),
+		   targets = m->cfg.functions ? (size_t)m->F * (size_t)m->F * sizeof(odvgp_real) : 0;
+	gp__tree tree;
+	tree.bytes = GP__MAX(a->used - from, GP__MAX(columns, targets)) + GP__SUMS_BYTES;
+	tree.bytes = (tree.bytes + 63) / 64 * 64;
+	tree.levels = gp__levels(&m->cfg);
+	if (!tree.levels) return;
+	t->tree = GP__TAKE(a, gp__tree, 1);
+	tree.at = (unsigned char *)gp__take_bytes(a, (size_t)tree.levels + 1, tree.bytes);
+	tree.ranks = GP__TAKE(a, gp__ranks, GP__DESK);
+	if (t->tree) *t->tree = tree;
 }
 
 /*	Slots, parameters, the optimiser's vectors, and the table of nodes. */
@@ -25107,6 +26093,10 @@ static void gp__model_layout(odvgp_model *m, gp__arena *a)
 		size_t bytes = gp__init_bytes(u);
 		init = GP__MAX(init, bytes);
 	}
+	gp__arena columns = gp__measuring();
+	gp__sums *sums;
+	gp__columns_layout(&columns, c->layer[0].D, &sums);
+	init = GP__MAX(init, columns.bad ? SIZE_MAX : columns.used);
 	m->tape.arena = NULL;
 	if (!carve) gp__tables_layout(m, a, m->tape.nodes);
 	gp__sums_layout(m, a);
@@ -25332,7 +26322,7 @@ static odvgp_status gp__model_measure(odvgp_model *m, size_t *bytes, odvgp_info 
 	return ODVGP_OK;
 }
 
-ODVGP_API size_t odvgp_model_size(const odvgp_config *config, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_model_size(const odvgp_config *config, odvgp_info *info)
 {
 	gp__draft draft;
 	size_t bytes = 0;
@@ -25413,7 +26403,7 @@ static void gp__start_kernel(gp__unit *u, const char *text)
 	}
 }
 
-ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config *config,
+ODVGP_API GP__COLD odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config *config,
 		void *block, size_t block_bytes, odvgp_info *info)
 {
 	gp__arena a;
@@ -25478,6 +26468,7 @@ static void gp__copy_state(odvgp_model *to, const odvgp_model *from)
 	to->tape.events = from->tape.events;
 	to->warm_due = from->warm_due;
 	to->from.reader = from->from.reader;
+	to->transforms = from->transforms;
 #ifndef ODVGP_NO_MALLOC
 	to->allocator = from->allocator;
 #endif
@@ -25485,8 +26476,8 @@ static void gp__copy_state(odvgp_model *to, const odvgp_model *from)
 	to->state = from->state; /* of which touching invalidates parts */
 }
 
-ODVGP_API odvgp_status odvgp_model_copy(odvgp_model **copy, const odvgp_model *model, void *block,
-		size_t block_bytes, odvgp_info *info)
+ODVGP_API GP__COLD odvgp_status odvgp_model_copy(odvgp_model **copy, const odvgp_model *model,
+		void *block, size_t block_bytes, odvgp_info *info)
 {
 	gp__arena a;
 	odvgp_model *m;
@@ -25584,8 +26575,7 @@ static odvgp_config gp__warm_config(const odvgp_model *m, ptrdiff_t rows, ptrdif
 	c.optim.natgrad = 0;
 	c.reproduce.parametrisation = ODVGP_PARAMETRISATION_WHITENED;
 	c.init.gamma = ODVGP_INIT_GAMMA_RANDOM;
-	c.tile = 0;
-	c.shards = 1;
+	c.tile = c.shards > 1 ? c.tile : 0; /* a rank's rows */
 	c.lik.noise_per_output = 0;
 	if (!gp__is_pseudo(m)) return c;
 	memset(&c.lik, 0, sizeof c.lik);
@@ -25696,7 +26686,7 @@ static odvgp_status gp__warm_layout(gp__warm_work *w, gp__arena *a, odvgp_info *
 	return fit ? ODVGP_OK : gp__refuse(info, ODVGP_E_SIZE, "scratch", "is too large");
 }
 
-ODVGP_API size_t odvgp_warm_start_scratch(
+ODVGP_API GP__COLD size_t odvgp_warm_start_scratch(
 		const odvgp_model *m, const odvgp_warm *settings, odvgp_info *info)
 {
 	gp__arena a = gp__measuring();
@@ -25755,9 +26745,8 @@ static void gp__pseudo_row(const gp__warm_work *w, const odvgp_real *y, odvgp_re
 	if (w->cfg.lik.weights) to[P] = missing ? 0 : m->y.weights ? y[m->T] : 1;
 }
 
-static odvgp_status gp__warm_subset(const gp__warm_work *w, odvgp_info *info)
+static odvgp_status gp__warm_subset(const gp__warm_work *w, odvgp_model *m, odvgp_info *info)
 {
-	const odvgp_model *m = w->m;
 	ptrdiff_t D = m->cfg.layer[0].D, C = gp__y_columns(&m->y);
 	odvgp_status s = ODVGP_OK;
 	for (ptrdiff_t i = 0; i < w->cfg.N && !s; i++) {
@@ -25771,7 +26760,7 @@ static odvgp_status gp__warm_subset(const gp__warm_work *w, odvgp_info *info)
 			m->from.reader->row[0] = row;
 			x = m->from.reader->X;
 			y = m->from.reader->Y;
-			if ((s = gp__read(m, 1, m->from.reader->X, m->from.reader->Y, info))) return s;
+			if ((s = gp__read_any(m, 1, m->from.reader->X, m->from.reader->Y, info))) return s;
 		}
 		gp__copy(w->X_subset + i * D, x, D);
 		if (!gp__is_pseudo(m)) gp__copy(to, y, C);
@@ -25878,6 +26867,7 @@ static odvgp_status gp__warm_make(
 	if ((s = gp__model_place(aux, &a, w->rest_bytes, info))) return s;
 	aux->tape.blas.watcher = m->tape.blas.watcher;
 	aux->from.reader = m->from.reader;
+	if (aux->tape.tree) aux->tape.tree->ranks = m->tape.tree->ranks;
 	gp__q_identity(aux);
 	gp__touch_all(aux);
 	if (c->layer[0].M != m->cfg.layer[0].M)
@@ -25921,8 +26911,8 @@ static double gp__trial_bound(const gp__warm_work *w)
 static double gp__warm_bound(const gp__warm_work *w, odvgp_model *m)
 {
 	odvgp_real elbo;
-	ptrdiff_t n = GP__MIN(w->cfg.N, 1024);
 	int all = gp__is_pseudo(m);
+	ptrdiff_t n = all && gp__is_cut(m) ? m->cfg.N : GP__MIN(w->cfg.N, 1024);
 	if (gp__warm_is_tried(m)) return gp__trial_bound(w);
 	if (!gp__warm_fits_q(m) && !gp__warm_knows_q(m)) return 0;
 	odvgp_status s = odvgp_elbo(
@@ -25980,7 +26970,7 @@ static odvgp_status gp__warm(odvgp_model *m, const odvgp_warm *settings, const o
 	if (a.bad) return gp__refuse(info, ODVGP_E_MEMORY, "scratch", "is too small");
 	w.X_used = w.X_subset ? w.X_subset : X;
 	w.Y_used = w.X_subset ? w.Y_subset : Y;
-	if (w.X_subset && (s = gp__warm_subset(&w, info)) != ODVGP_OK) return s;
+	if (w.X_subset && (s = gp__agree(m, gp__warm_subset(&w, m, info), info)) != ODVGP_OK) return s;
 	double tried = gp__warm_is_tried(m) ? gp__trial_bound(&w) : 0;
 	if ((s = gp__read_status(m, info))) return s;
 	if ((s = gp__warm_make(&w, &w.cfg, &aux, info))) return s;
@@ -26319,7 +27309,7 @@ static gp__file_head gp__file_sizes(const odvgp_model *m, size_t user_bytes)
 	return h;
 }
 
-ODVGP_API size_t odvgp_save_size(const odvgp_model *m, size_t user_bytes, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_save_size(const odvgp_model *m, size_t user_bytes, odvgp_info *info)
 {
 	if (!gp__model_ok(m)) return gp__no_size(gp__is_null(info, "model"));
 	gp__file_head h = gp__file_sizes(m, user_bytes);
@@ -26348,7 +27338,7 @@ static void gp__file_frozen(gp__file *f, gp__unit *u, const odvgp_scales *scales
 	gp__file_array(f, (odvgp_real *)(void *)(at + head), (ptrdiff_t)reals);
 }
 
-ODVGP_API odvgp_status odvgp_save_memory(odvgp_model *m, const odvgp_scales *scales,
+ODVGP_API GP__COLD odvgp_status odvgp_save_memory(odvgp_model *m, const odvgp_scales *scales,
 		const void *user, size_t user_bytes, void *file, size_t file_bytes, odvgp_info *info)
 {
 	if (!gp__model_ok(m) || !file || (user_bytes && !user))
@@ -26438,8 +27428,8 @@ GP__NOINLINE odvgp_status gp__file_model_size(gp__file *f, const gp__file_head *
 	return gp__file_model(f, h, threads, isa, m, &units, bytes, info);
 }
 
-ODVGP_API size_t odvgp_load_size(const void *file, size_t file_bytes, const odvgp_threads *threads,
-		odvgp_isa isa, odvgp_info *info)
+ODVGP_API GP__COLD size_t odvgp_load_size(const void *file, size_t file_bytes,
+		const odvgp_threads *threads, odvgp_isa isa, odvgp_info *info)
 {
 	gp__file f;
 	gp__file_head h;
@@ -26460,9 +27450,9 @@ GP__NOINLINE ptrdiff_t gp__file_unit_count(gp__file f)
 	return f.bad ? 1 : gp__units_of(&c);
 }
 
-ODVGP_API odvgp_status odvgp_load_memory(odvgp_model **model, const void *file, size_t file_bytes,
-		const odvgp_threads *threads, odvgp_isa isa, void *block, size_t block_bytes,
-		odvgp_info *info)
+ODVGP_API GP__COLD odvgp_status odvgp_load_memory(odvgp_model **model, const void *file,
+		size_t file_bytes, const odvgp_threads *threads, odvgp_isa isa, void *block,
+		size_t block_bytes, odvgp_info *info)
 {
 	gp__file f;
 	gp__file_head h;
@@ -26527,7 +27517,7 @@ static void *gp__allocate(const odvgp_allocator *a, size_t bytes, odvgp_info *in
 	return block;
 }
 
-ODVGP_API odvgp_status odvgp_model_create(odvgp_model **model, const odvgp_config *config,
+ODVGP_API GP__COLD odvgp_status odvgp_model_create(odvgp_model **model, const odvgp_config *config,
 		const odvgp_real *X, const odvgp_real *Y, const odvgp_allocator *allocator,
 		odvgp_info *info)
 {
@@ -26555,7 +27545,7 @@ ODVGP_API odvgp_status odvgp_model_create(odvgp_model **model, const odvgp_confi
 	return ODVGP_OK;
 }
 
-ODVGP_API void odvgp_model_free(odvgp_model *m)
+ODVGP_API GP__COLD void odvgp_model_free(odvgp_model *m)
 {
 	if (!gp__model_ok(m) || !m->allocation) return;
 	odvgp_allocator a = m->allocator;
@@ -26595,7 +27585,7 @@ ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *m, const odvgp_real *X, p
 /* --- save and load by path --- */
 
 #ifndef ODVGP_NO_STDIO
-ODVGP_API odvgp_status odvgp_save_file(odvgp_model *m, const char *path, odvgp_info *info)
+ODVGP_API GP__COLD odvgp_status odvgp_save_file(odvgp_model *m, const char *path, odvgp_info *info)
 {
 	if (!gp__model_ok(m) || !path) return gp__is_null(info, gp__model_ok(m) ? "path" : "model");
 	odvgp_allocator a = gp__allocator(&m->allocator);
@@ -26627,7 +27617,7 @@ static odvgp_status gp__load_file(odvgp_model **model, const void *file, size_t 
 	return ODVGP_OK;
 }
 
-ODVGP_API odvgp_status odvgp_load_file(
+ODVGP_API GP__COLD odvgp_status odvgp_load_file(
 		odvgp_model **model, const char *path, const odvgp_allocator *allocator, odvgp_info *info)
 {
 	odvgp_allocator a = gp__allocator(allocator);
@@ -26658,12 +27648,13 @@ static odvgp_status gp__fit_start(
 	size_t bytes = GP__MAX(
 			odvgp_warm_start_scratch(m, &first, NULL), odvgp_warm_start_scratch(m, NULL, NULL));
 	void *scratch = bytes ? m->allocator.alloc(m->allocator.user, bytes) : NULL;
-	if (!scratch) return gp__fail(info, ODVGP_E_MEMORY, "allocator", -1, (double)bytes, NULL);
+	if (!scratch) s = gp__fail(info, ODVGP_E_MEMORY, "allocator", -1, (double)bytes, NULL);
+	s = gp__agree(m, s, info);
 	for (; m->warm_due && !s; m->warm_due -= !s) {
 		s = odvgp_warm_start(m, X, Y, m->warm_due > 1 ? &first : NULL, NULL, scratch, bytes, info);
 		if (s != ODVGP_E_IO) s = gp__stop_status(m, info);
 	}
-	m->allocator.release(m->allocator.user, scratch);
+	if (scratch) m->allocator.release(m->allocator.user, scratch);
 	return s;
 }
 #endif
@@ -26684,7 +27675,7 @@ static odvgp_status gp__fit_steps(odvgp_model *m, const odvgp_real *X, const odv
 		s = gp__watch_at(m, ODVGP_PHASE_STEP, i + 1, steps, &report, info);
 		if (report.converged || report.stuck) break;
 	}
-	return s;
+	return gp__agree(m, s, info); /* the last watch */
 }
 
 ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
@@ -26716,6 +27707,7 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 #undef odvgp_watch
 #undef odvgp_slot
 #undef odvgp_scales
+#undef odvgp_transform
 #undef odvgp_columns
 #undef odvgp_draws
 #undef odvgp_gradient
@@ -26756,12 +27748,16 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 #undef odvgp_warm_start
 #undef odvgp_column_scales
 #undef odvgp_standardise
+#undef odvgp_transform_columns
+#undef odvgp_set_transforms
 #undef odvgp_step
 #undef odvgp_step_batch
 #undef odvgp_reader
 #undef odvgp_reader_size
 #undef odvgp_set_reader
 #undef odvgp_reader_scales
+#undef odvgp_set_reduce
+#undef odvgp_rank_rows
 #undef odvgp_elbo
 #undef odvgp_elbo_columns
 #undef odvgp_natgrad_step
@@ -26777,6 +27773,7 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 #undef odvgp_set_trainable
 #undef odvgp_set_bounds
 #undef odvgp_set_prior
+#undef odvgp_scale_f
 #undef odvgp_set_step_sizes
 #undef odvgp_steps_done
 #undef odvgp_model_events

@@ -92,9 +92,9 @@ static void kind_data(odvgp_real *X, odvgp_real *Y, ptrdiff_t rows, ptrdiff_t D,
 								: (odvgp_real)(i * 7 % 10 + 1) / 12;
 }
 
-static kind_model kind_make(int kind)
+/*  A kind of this config, which may differ from kind_config's in what does not change the data. */
+static kind_model kind_of(int kind, odvgp_config c)
 {
-	odvgp_config c = kind_config(kind);
 	kind_model k;
 	odvgp_info info;
 	size_t bytes = odvgp_model_size(&c, &info);
@@ -118,6 +118,8 @@ static kind_model kind_make(int kind)
 	}
 	return k;
 }
+
+static kind_model kind_make(int kind) { return kind_of(kind, kind_config(kind)); }
 
 static void kind_drop(kind_model *k) { free(k->block), free(k->X), free(k->Y); }
 

@@ -249,6 +249,38 @@ TEST(outputs_in_their_units)
 	}
 }
 
+/*  All kinds, beyond their ranges too. */
+TEST(transformed_columns)
+{
+	static const odvgp_real from[] = {GP__R(-1.9), GP__R(-0.4), GP__R(0.5), GP__R(1.7)},
+							to[] = {-3, GP__R(-0.6), 1, GP__R(1.5)};
+	const odvgp_transform t[3][2] = {
+			{{ODVGP_TRANSFORM_LOG, GP__R(2.5), 0, GP__R(-1.5), GP__R(1.3), 0, NULL, NULL},
+					{ODVGP_TRANSFORM_ASINH, GP__R(0.3), GP__R(0.5), GP__R(-1.7), GP__R(1.6), 0,
+							NULL, NULL}},
+			{{ODVGP_TRANSFORM_LINEAR, 0, 0, 0, 0, 4, from, to},
+					{ODVGP_TRANSFORM_NONE, 0, 0, 0, 0, 0, NULL, NULL}},
+			/* steep: units of the self-test */
+			{{ODVGP_TRANSFORM_NONE, 0, 0, 0, 0, 0, NULL, NULL},
+					{ODVGP_TRANSFORM_ASINH, 0, GP__R(1e-3), -2, 2, 0, NULL, NULL}}};
+	for (int k = 0; k < 3; k++) {
+		odvgp_config c = random_config(30, 2, 2, 6, 8);
+		if (k == 1) c.functions = 3;
+		c.layer[0].mean_function = ODVGP_MEAN_FUNCTION_LINEAR;
+		test_seed = 750 + (uint64_t)k;
+		fixture a = make_random(&c, k == 2 ? "periodic + rbf" : "matern52");
+		for (int i = 0; i < 2 * ROWS; i++) /* differences do not cross knots */
+			for (int j = 0; j < 4; j++)
+				if (fabs((double)a.X[i] - (double)from[j]) < 1e-3) a.X[i] += GP__R(0.01);
+		CHECK_STATUS(odvgp_set_transforms(a.m, t[k], NULL), ODVGP_OK);
+		served p = serve_rows(&a, NULL, ROWS);
+		static const double steep[] = {1, 1e-3};
+		write_cases(&p.s, a.X, ROWS, k == 2 ? steep : one, "transformed columns");
+		unserve(&p);
+		drop(&a);
+	}
+}
+
 TEST(every_likelihood)
 {
 	for (int lik = 0; lik < ODVGP_LIKELIHOOD_COUNT; lik++) {
@@ -448,6 +480,7 @@ int main(int argc, char **argv)
 	RUN(every_member_and_factor);
 	RUN(every_kernel);
 	RUN(outputs_in_their_units);
+	RUN(transformed_columns);
 	RUN(every_likelihood);
 	RUN(estimates_are_those_of_qemu);
 	RUN(tables_have_the_size_that_is_estimated);

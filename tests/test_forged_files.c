@@ -844,9 +844,85 @@ TEST(forged_blocks_of_every_kind_do_no_harm)
 	CHECK(taken > 100);
 }
 
+/*  Records of transformed columns, with a checksum that fits. */
+TEST(forged_transforms_are_refused)
+{
+	static const odvgp_real from[] = {-1, 0, 2}, to[] = {0, 1, 4};
+	const odvgp_transform t[] = {{ODVGP_TRANSFORM_LOG, 3, 0, -1, 2, 0, NULL, NULL},
+			{ODVGP_TRANSFORM_LINEAR, 0, 0, 0, 0, 3, from, to},
+			{ODVGP_TRANSFORM_ASINH, 0, 1, -1, 2, 0, NULL, NULL}};
+	/* of the three records of 7, 9 and 7 numbers: one of them, and what it must not be */
+	static const struct {
+		int at;
+		double x;
+	} bad[] = {{0, -1}, {0, 1}, {0, 0.5}, {0, 3}, {0, NAN}, {1, 0}, {1, 4}, {1, 1.5}, {1, 3},
+			{2, 2}, {2, 5}, {2, 6}, {2, 1e9}, {2, NAN}, {3, 1}, {3, NAN}, {3, INFINITY}, {4, -1},
+			{5, 3}, {5, -3}, {6, -2}, {7, 0}, {7, 2}, {8, 2}, {9, 4}, {9, 64}, {10, 0}, {11, 2},
+			{11, -1}, {13, 1}, {14, 4}, {15, 1e31}, {16, 1}, {16, 3}, {18, 6}, {20, 0}, {20, -1},
+			{21, 3}};
+	odvgp_config c = config(6, 3, 1, 2, 2);
+	size_t bytes, wrong = 0;
+	odvgp_server server;
+	test_seed = 337;
+	fixture a = make(&c);
+	CHECK_STATUS(odvgp_set_transforms(a.m, t, NULL), ODVGP_OK);
+	bytes = odvgp_predictor_size(a.m, NULL);
+	unsigned char *block = NEW(unsigned char, bytes);
+	gp__predictor *head = (gp__predictor *)(void *)block;
+	CHECK_STATUS(serve(a.m, NULL, block, bytes, &server, NULL), ODVGP_OK);
+	odvgp_real *r = gp__view_of(head, 0).transforms;
+	CHECK(head->version >> 16 == 23);
+	for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+		odvgp_real keep = r[bad[k].at];
+		r[bad[k].at] = (odvgp_real)bad[k].x;
+		gp__predictor_sum(head, head->checksum);
+		odvgp_status s = odvgp_server_from_block(&server, block, bytes, test_isa(), NULL);
+		CHECK_SAY(s == ODVGP_E_FORMAT, "number %d may be %g", bad[k].at, bad[k].x);
+		r[bad[k].at] = keep;
+	}
+	/* another count of them */
+	for (uint32_t n = 0; n < 40; n++) {
+		head->version = (head->version & 0xffff) | n << 16;
+		gp__predictor_sum(head, head->checksum);
+		wrong += (odvgp_server_from_block(&server, block, bytes, test_isa(), NULL) == ODVGP_OK) !=
+				 (n == 23);
+	}
+	head->version = (head->version & 0xffff) | 23u << 16;
+	/* any byte: refused, or what is served stays finite or says that it is not */
+	for (int i = 0; i < 23 * (int)sizeof *r; i++) {
+		unsigned char *at = (unsigned char *)r + i, keep = *at;
+		*at = (unsigned char)test_below(256);
+		gp__predictor_sum(head, head->checksum);
+		if (odvgp_server_from_block(&server, block, bytes, test_isa(), NULL) == ODVGP_OK) {
+			odvgp_real mean = 0;
+			size_t need = odvgp_predict_scratch(&server, 1, NULL);
+			void *scratch = test_alloc(need);
+			odvgp_status s = odvgp_predict(&server, a.X, 1, &mean, NULL, scratch, need, NULL);
+			wrong += s == ODVGP_OK && !isfinite((double)mean);
+			free(scratch);
+		}
+		*at = keep;
+	}
+	CHECK_SAY(wrong == 0, "%d forged blocks are taken", (int)wrong);
+	gp__predictor_sum(head, head->checksum);
+	CHECK_STATUS(odvgp_server_from_block(&server, block, bytes, test_isa(), NULL), ODVGP_OK);
+	/* a flipped bit of a file, as of all */
+	unsigned char *file = save_file(a.m, NULL, "user", &bytes);
+	void *room = test_alloc(odvgp_server_size(file, bytes, NULL));
+	for (size_t i = wrong = 0; i < bytes; i++) {
+		file[i] ^= 4;
+		wrong += odvgp_server_size(file, bytes, NULL) != 0;
+		file[i] ^= 4;
+	}
+	CHECK_INT(wrong, 0);
+	free(file), free(block), free(room);
+	drop(&a);
+}
+
 int main(int argc, char **argv)
 {
 	test_begin(argc, argv);
+	RUN(forged_transforms_are_refused);
 	RUN(every_kind_is_served);
 	RUN(damaged_blocks_are_refused);
 	RUN(damaged_files_are_refused);

@@ -1,5 +1,6 @@
 /*  Gradients and Hessians of predictions: against differences for every member, kernel and form of
-    output; where a kernel has no derivative; each result without the others; refusals. */
+    output; where a kernel has no derivative; each result without the others; refusals. Transformed
+    columns, in all that predicts. */
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
 #include "test.h"
@@ -324,6 +325,283 @@ TEST(bad_arguments_are_refused)
 	drop(&a), drop(&b);
 }
 
+/* ---- transformed columns ---- */
+
+static const odvgp_real knot_from[] = {GP__R(-1.9), GP__R(-0.4), GP__R(0.5), GP__R(1.7)},
+						knot_to[] = {-3, GP__R(-0.6), 1, GP__R(1.5)};
+static const odvgp_transform a_log = {ODVGP_TRANSFORM_LOG, GP__R(2.5), 0, GP__R(-1.5), GP__R(1.3),
+									 0, NULL, NULL},
+							 an_asinh = {ODVGP_TRANSFORM_ASINH, GP__R(0.3), GP__R(0.5), GP__R(-1.7),
+									 GP__R(1.6), 0, NULL, NULL},
+							 a_linear = {ODVGP_TRANSFORM_LINEAR, 0, 0, 0, 0, 4, knot_from, knot_to},
+							 nothing = {ODVGP_TRANSFORM_NONE, 0, 0, 0, 0, 0, NULL, NULL};
+
+/*  T by libm, beyond [low, high] by its tangents. */
+static double transformed(const odvgp_transform *t, double x)
+{
+	double low = (double)t->low, high = (double)t->high, c = (double)t->c, s = (double)t->s,
+		   u = fmin(fmax(x, low), high);
+	int k = 1;
+	if (t->kind == ODVGP_TRANSFORM_NONE) return x;
+	if (t->kind == ODVGP_TRANSFORM_LOG) return log(u + c) + (x - u) / (u + c);
+	if (t->kind == ODVGP_TRANSFORM_ASINH)
+		return asinh((u - c) / s) + (x - u) / sqrt(s * s + (u - c) * (u - c));
+	while (k < t->knots - 1 && x > (double)t->from[k]) k++;
+	double from = (double)t->from[k - 1], to = (double)t->to[k - 1];
+	return to + (x - from) / ((double)t->from[k] - from) * ((double)t->to[k] - to);
+}
+
+TEST(columns_are_transformed)
+{
+	const odvgp_transform four[] = {a_log, an_asinh, a_linear, nothing};
+	enum { N = 41 };
+	odvgp_real X[4 * N], out[4 * N];
+	for (int i = 0; i < N; i++)
+		for (int d = 0; d < 4; d++) X[4 * i + d] = (odvgp_real)(0.25 * (i - 20));
+	CHECK_STATUS(odvgp_transform_columns(X, N, 4, four, out, NULL), ODVGP_OK);
+	for (int i = 0; i < 4 * N; i++) {
+		double want = transformed(&four[i % 4], (double)X[i]);
+		CHECK_NEAR(out[i], want, 16 * EPS * (1 + fabs(want)));
+		CHECK(i < 4 || out[i] > out[i - 4]);
+	}
+	X[0] = X[1] = X[2] = X[3] = (odvgp_real)NAN;
+	CHECK_STATUS(odvgp_transform_columns(X, N, 4, four, X, NULL), ODVGP_OK);
+	for (int d = 0; d < 4; d++) CHECK(isnan((double)X[d]));
+	CHECK_BITS(X + 4, out + 4, sizeof X - 4 * sizeof *X);
+}
+
+/*  Rows away from knots and from the ends of ranges, where derivatives jump. */
+static void away_from_knots(odvgp_real *X)
+{
+	static const double at[] = {-1.9, -1.7, -1.5, -0.4, 0.5, 1.3, 1.6, 1.7};
+	for (int i = 0; i < ROWS * INPUTS; i++)
+		for (int k = 0; k < 8; k++)
+			if (fabs((double)X[i] - at[k]) < 0.05) X[i] = (odvgp_real)(at[k] + 0.05);
+}
+
+/*  A model with transforms gives what the same model says of transformed rows. */
+TEST(predictions_of_transformed_columns)
+{
+	const odvgp_transform pairs[3][2] = {{a_log, an_asinh}, {a_linear, nothing}, {nothing, a_log}};
+	for (int k = 0; k < 3; k++) {
+		odvgp_config c = random_config(30, INPUTS, k == 1 ? 2 : OUTPUTS, 6, 8);
+		odvgp_real X[ROWS * INPUTS], f[2][ALL], more[2][ALL * OUTPUTS], cov[2][ALL * ROWS],
+				y[2][2 * ALL], drawn[2][ALL], slope[SLOPES];
+		if (k == 1) c.functions = OUTPUTS;
+		c.independent = k == 2;
+		c.layer[0].mean_function = ODVGP_MEAN_FUNCTION_LINEAR;
+		test_seed = 800 + (uint64_t)k;
+		fixture a = make_random(&c, "rbf + linear");
+		away_from_knots(a.X);
+		odvgp_real unit[] = {GP__R(0.5), 2}, shift[] = {GP__R(0.1), GP__R(-0.3)};
+		const odvgp_scales scales = {shift, unit, NULL, NULL};
+		served old = serve_rows(&a, &scales, ROWS);
+		CHECK_STATUS(odvgp_set_transforms(a.m, pairs[k], NULL), ODVGP_OK);
+		served p = serve_rows(&a, &scales, ROWS);
+		CHECK_STATUS(odvgp_transform_columns(a.X, ROWS, INPUTS, pairs[k], X, NULL), ODVGP_OK);
+		for (int i = 0; i < 2; i++) {
+			const served *q = i ? &p : &old;
+			const odvgp_real *x = i ? a.X : X;
+			CHECK_STATUS(odvgp_predict(&q->s, x, ROWS, f[i], more[i], q->scratch, q->bytes, NULL),
+					ODVGP_OK);
+			CHECK_STATUS(
+					odvgp_predict_y(&q->s, x, ROWS, y[i], y[i] + ALL, q->scratch, q->bytes, NULL),
+					ODVGP_OK);
+			CHECK_STATUS(
+					odvgp_predict_cov(&q->s, x, ROWS, NULL, cov[i], q->scratch, q->bytes, NULL),
+					ODVGP_OK);
+			const odvgp_draws draws = {1, 7};
+			CHECK_STATUS(odvgp_sample(&q->s, x, ROWS, &draws, drawn[i], q->scratch, q->bytes, NULL),
+					ODVGP_OK);
+			CHECK_STATUS(odvgp_predict_functions(
+								 &q->s, x, ROWS, NULL, more[i], q->scratch, q->bytes, NULL),
+					ODVGP_OK);
+		}
+		CHECK_BITS(f[0], f[1], sizeof *f);
+		CHECK_BITS(y[0], y[1], sizeof *y);
+		CHECK_BITS(cov[0], cov[1], sizeof *cov);
+		CHECK_BITS(drawn[0], drawn[1], sizeof *drawn);
+		CHECK_BITS(more[0], more[1], sizeof *more);
+		gradients g = gradients_at(&p.s, a.X, ROWS, ROWS);
+		const double by[] = {1, 1};
+		compare_with_differences(&p, a.X, by, &g, "transformed");
+		compare_hessians(&p, a.X, by, &g, "transformed");
+		/* the Hessian without the gradient of the mean */
+		odvgp_real H[SLOPES * INPUTS];
+		const odvgp_gradient only = {NULL, NULL, NULL, NULL, H, NULL};
+		size_t bytes = odvgp_predict_gradient_scratch(&p.s, ROWS, NULL);
+		void *scratch = test_alloc(bytes);
+		CHECK_STATUS(
+				odvgp_predict_gradient(&p.s, a.X, ROWS, &only, scratch, bytes, NULL), ODVGP_OK);
+		CHECK_BITS(H, g.hessian, sizeof H);
+		free(scratch);
+		/* moments of y have f's gradients */
+		const odvgp_gradient of_y = {f[0], f[1], slope, H, NULL, NULL};
+		scratch = test_alloc(bytes += odvgp_predict_scratch(&p.s, ROWS, NULL));
+		CHECK_STATUS(
+				odvgp_predict_y_gradient(&p.s, a.X, ROWS, &of_y, scratch, bytes, NULL), ODVGP_OK);
+		CHECK_BITS(slope, g.dmean, sizeof slope);
+		free(scratch);
+		/* a path, and its derivatives */
+		size_t path_bytes = odvgp_path_size(&p.s, 20, NULL);
+		void *blocks[2];
+		odvgp_path *path[2];
+		for (int i = 0; i < 2; i++) {
+			blocks[i] = test_alloc(path_bytes);
+			CHECK_STATUS(odvgp_path_start(
+								 i ? &p.s : &old.s, &path[i], 3, 20, blocks[i], path_bytes, NULL),
+					ODVGP_OK);
+		}
+		for (int i = 0; i < ROWS; i++) {
+			odvgp_real at[3][OUTPUTS], df[OUTPUTS * INPUTS];
+			CHECK_STATUS(odvgp_path_at(path[0], X + i * INPUTS, at[0], NULL, NULL), ODVGP_OK);
+			CHECK_STATUS(odvgp_path_at(path[1], a.X + i * INPUTS, at[1], df, NULL), ODVGP_OK);
+			CHECK_BITS(at[0], at[1], sizeof *at);
+			for (int d = 0; d < INPUTS; d++) {
+				odvgp_real x[INPUTS];
+				double h = BY_PRECISION(1e-5, 0.01);
+				for (int side = 0; side < 2; side++) {
+					memcpy(x, a.X + i * INPUTS, sizeof x);
+					x[d] += (odvgp_real)(side ? h : -h);
+					CHECK_STATUS(odvgp_path_at(path[1], x, at[side], NULL, NULL), ODVGP_OK);
+				}
+				for (int q = 0; q < OUTPUTS; q++)
+					CHECK_NEAR(df[q * INPUTS + d], (double)(at[1][q] - at[0][q]) / (2 * h),
+							BY_PRECISION(1e-6, 2e-2) * (10 + fabs((double)df[q * INPUTS + d])));
+			}
+		}
+		free(blocks[0]), free(blocks[1]);
+		/* uncertain inputs: exactly not, by sigma points */
+		const odvgp_real S[] = {GP__R(0.01), 0, 0, GP__R(0.02)};
+		const odvgp_moments to = {f[0], more[0], NULL};
+		NO_SIZE(odvgp_predict_moments_scratch(&p.s, &info), ODVGP_E_UNSUPPORTED,
+				BY_PRECISION("server", "float"));
+		bytes = odvgp_predict_sigma_points_scratch(&p.s, NULL);
+		scratch = test_alloc(bytes);
+		CHECK_STATUS(odvgp_predict_sigma_points(&p.s, a.X, S, &to, scratch, bytes, NULL), ODVGP_OK);
+		double sum[OUTPUTS] = {0};
+		for (int i = 0; i < 4; i++) {
+			odvgp_real x[INPUTS] = {a.X[0], a.X[1]}, var[OUTPUTS];
+			x[i / 2] += (odvgp_real)((i % 2 ? -1 : 1) * sqrt(2 * (double)S[3 * (i / 2)]));
+			moments_at(&p, x, f[1], var);
+			for (int q = 0; q < OUTPUTS; q++) sum[q] += 0.25 * (double)f[1][q];
+		}
+		for (int q = 0; q < OUTPUTS; q++)
+			CHECK_NEAR(f[0][q], sum[q], 1000 * EPS * (1 + fabs(sum[q])));
+		free(scratch);
+		unserve(&p), unserve(&old);
+		drop(&a);
+	}
+}
+
+/*  Files keep them; a copy has them, a loaded model has none; a posterior that learns keeps them. */
+TEST(transforms_in_files_copies_and_online)
+{
+	const odvgp_transform pair[] = {an_asinh, a_linear};
+	odvgp_config c = random_config(30, INPUTS, 1, 6, 0);
+	test_seed = 820;
+	fixture a = make_random(&c, "matern52");
+	odvgp_real want[ROWS], got[ROWS], X[ROWS * INPUTS];
+	size_t bytes, need, plain = odvgp_predictor_size(a.m, NULL);
+	served old = serve_rows(&a, NULL, ROWS);
+	CHECK_STATUS(odvgp_set_transforms(a.m, pair, NULL), ODVGP_OK);
+	CHECK(odvgp_predictor_size(a.m, NULL) == plain + (7 + 11) * sizeof(odvgp_real));
+	served p = serve_rows(&a, NULL, ROWS), q = p;
+	CHECK_STATUS(odvgp_predict(&p.s, a.X, ROWS, want, NULL, p.scratch, p.bytes, NULL), ODVGP_OK);
+	unsigned char *file = save_file(a.m, NULL, "user", &bytes);
+	CHECK((need = odvgp_server_size(file, bytes, NULL)) == plain + 18 * sizeof(odvgp_real));
+	q.block = test_alloc(need);
+	CHECK_STATUS(
+			odvgp_server_from_memory(&q.s, file, bytes, test_isa(), q.block, need, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_predict(&q.s, a.X, ROWS, got, NULL, p.scratch, p.bytes, NULL), ODVGP_OK);
+	CHECK_BITS(got, want, sizeof got);
+	free(q.block);
+	odvgp_model *loaded, *copy;
+	void *block = test_alloc(a.bytes);
+	CHECK_STATUS(odvgp_load_memory(&loaded, file, bytes, NULL, test_isa(), block, a.bytes, NULL),
+			ODVGP_OK);
+	CHECK(odvgp_predictor_size(loaded, NULL) == plain);
+	CHECK_STATUS(odvgp_model_copy(&copy, a.m, block, a.bytes, NULL), ODVGP_OK);
+	CHECK(odvgp_predictor_size(copy, NULL) == plain + 18 * sizeof(odvgp_real));
+	CHECK_STATUS(odvgp_set_transforms(copy, NULL, NULL), ODVGP_OK);
+	CHECK(odvgp_predictor_size(copy, NULL) == plain);
+	free(block), free(file);
+	/* online */
+	CHECK_STATUS(odvgp_transform_columns(a.X, ROWS, INPUTS, pair, X, NULL), ODVGP_OK);
+	for (int k = 0; k < 2; k++) {
+		const odvgp_server *s = k ? &p.s : &old.s;
+		const odvgp_real *x = k ? a.X : X;
+		odvgp_online o;
+		size_t room = odvgp_online_size(s, 8, NULL),
+			   room_scratch = odvgp_online_scratch(s, 8, NULL);
+		void *at = test_alloc(room), *scratch = test_alloc(room_scratch);
+		CHECK_STATUS(odvgp_online_start(&o, s, 8, at, room, scratch, room_scratch, NULL), ODVGP_OK);
+		o.novelty = GP__R(0.01);
+		CHECK_STATUS(odvgp_online_update(&o, x, a.Y, 5, 1, scratch, room_scratch, NULL), ODVGP_OK);
+		CHECK(o.added > 0);
+		CHECK_STATUS(odvgp_predict(
+							 &o.server, x, ROWS, k ? got : want, NULL, scratch, room_scratch, NULL),
+				ODVGP_OK);
+		free(at), free(scratch);
+	}
+	CHECK_BITS(got, want, sizeof got);
+	unserve(&p), unserve(&old);
+	drop(&a);
+}
+
+TEST(bad_transforms_are_refused)
+{
+	odvgp_config c = random_config(30, INPUTS, 1, 6, 0);
+	test_seed = 830;
+	fixture a = make_random(&c, "rbf");
+	const odvgp_real equal[] = {-1, 0, 0, 1}, falls[] = {0, 1, 2, GP__R(1.9)},
+					 near_by[] = {1, GP__R(1.0000000001), 2, 3}, bad[] = {0, 1, (odvgp_real)NAN, 3};
+	odvgp_transform t[13];
+	for (int k = 0; k < 13; k++) t[k] = k < 4 ? a_log : k < 7 ? an_asinh : a_linear;
+	t[0].kind = (odvgp_transform_kind)4;
+	t[1].low = GP__R(-2.5);  /* the logarithm of 0 */
+	t[2].high = GP__R(-1.6); /* below low */
+	t[3].c = (odvgp_real)INFINITY;
+	t[4].s = 0;
+	t[5].s = -1;
+	t[6].low = (odvgp_real)NAN;
+	t[7].knots = 1;
+	t[8].knots = ODVGP_MOST_KNOTS + 1;
+	t[9].from = NULL;
+	t[10].from = equal;
+	t[11].to = falls;
+	t[12].to = bad;
+	for (int k = 0; k < 13; k++) {
+		const odvgp_transform pair[] = {nothing, t[k]};
+		odvgp_real x[] = {1, 1};
+		REFUSED_FOR(odvgp_set_transforms(a.m, pair, &info), ODVGP_E_ARG, "transforms");
+		REFUSED_FOR(odvgp_transform_columns(x, 1, 2, pair, x, &info), ODVGP_E_ARG, "transforms");
+	}
+	if (sizeof(odvgp_real) == 8) { /* a float could not tell them apart */
+		odvgp_transform pair[] = {a_linear, nothing};
+		pair[0].from = near_by;
+		REFUSED_FOR(odvgp_set_transforms(a.m, pair, &info), ODVGP_E_ARG, "transforms");
+	}
+	REFUSED_FOR(odvgp_set_transforms(NULL, t, &info), ODVGP_E_ARG, "model");
+	CHECK_STATUS(odvgp_transform_columns(a.X, 0, 1, &nothing, a.X, NULL), ODVGP_OK);
+	REFUSED_FOR(odvgp_transform_columns(a.X, -1, 1, &nothing, a.X, &info), ODVGP_E_ARG, "n or D");
+	REFUSED_FOR(odvgp_transform_columns(NULL, 1, 1, &nothing, a.X, &info), ODVGP_E_ARG, "X");
+	enum { MANY = 1000 };
+	odvgp_transform *all = NEW(odvgp_transform, MANY);
+	odvgp_real *from = NEW(odvgp_real, ODVGP_MOST_KNOTS), *x = NEW(odvgp_real, MANY);
+	for (int k = 0; k < ODVGP_MOST_KNOTS; k++) from[k] = (odvgp_real)k;
+	for (int d = 0; d < MANY; d++) {
+		all[d] = a_linear;
+		all[d].from = all[d].to = from;
+		all[d].knots = ODVGP_MOST_KNOTS;
+		x[d] = (odvgp_real)d;
+	}
+	CHECK_STATUS(odvgp_transform_columns(x, 1, 900, all, x, NULL), ODVGP_OK);
+	REFUSED_FOR(odvgp_transform_columns(x, 1, MANY, all, x, &info), ODVGP_E_SIZE, "transforms");
+	free(all), free(from), free(x);
+	drop(&a);
+}
+
 int main(int argc, char **argv)
 {
 	test_begin(argc, argv);
@@ -334,5 +612,9 @@ int main(int argc, char **argv)
 	RUN(what_is_not_wanted_is_left_out);
 	RUN(moments_of_y);
 	RUN(bad_arguments_are_refused);
+	RUN(columns_are_transformed);
+	RUN(predictions_of_transformed_columns);
+	RUN(transforms_in_files_copies_and_online);
+	RUN(bad_transforms_are_refused);
 	return test_end();
 }

@@ -122,8 +122,7 @@ TEST(exact_blocks_at_any_alignment)
 			bytes = odvgp_sample_scratch(p, n, NULL);
 			scratch = guard(bytes, offsets[o]);
 			const odvgp_draws draw = {1, 3};
-			CHECK_STATUS(
-					odvgp_sample(p, d.X, n, &draw, cov, scratch.p, bytes, NULL), ODVGP_OK);
+			CHECK_STATUS(odvgp_sample(p, d.X, n, &draw, cov, scratch.p, bytes, NULL), ODVGP_OK);
 			CHECK(whole(&scratch) && whole(&pred));
 			free(scratch.all);
 			/* The file. */
@@ -318,13 +317,13 @@ static void check_file(const odvgp_config *c, const char *where)
 	odvgp_model *b = NULL;
 	odvgp_info info = no_info();
 	int k;
-	CHECK_SAY(odvgp_fit(a.m, a.X, a.Y, 2, NULL, &info) == ODVGP_OK, "%s: fit: %s", where,
-			info.text);
+	CHECK_SAY(
+			odvgp_fit(a.m, a.X, a.Y, 2, NULL, &info) == ODVGP_OK, "%s: fit: %s", where, info.text);
 	if (c->objective != ODVGP_OBJECTIVE_ELBO) {
 		need = odvgp_fit_q_scratch(a.m, NULL);
 		work = test_alloc(need);
-		CHECK_SAY(odvgp_fit_q(a.m, a.X, a.Y, NULL, work, need, &info) == ODVGP_OK, "%s: fit_q: %s", where,
-				info.text);
+		CHECK_SAY(odvgp_fit_q(a.m, a.X, a.Y, NULL, work, need, &info) == ODVGP_OK, "%s: fit_q: %s",
+				where, info.text);
 		free(work);
 	}
 	CHECK_SAY(odvgp_predict_once(a.m, a.X, 12, m0, v0_once, NULL, &info) == ODVGP_OK,
@@ -854,6 +853,102 @@ TEST(models_are_saved_and_loaded_by_path)
 	drop(&a);
 }
 
+/*  Moments of f at KIND_ROWS rows: [F,n], then as many variances. */
+static odvgp_real *moments_of_f(odvgp_model *m, const odvgp_real *X)
+{
+	odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
+	odvgp_server server;
+	size_t bytes = odvgp_predictor_size(m, NULL), need;
+	void *block = malloc(bytes), *scratch;
+	odvgp_real *v;
+	if (odvgp_freeze(m, NULL, block, bytes, &info) != ODVGP_OK ||
+			odvgp_server_from_block(&server, block, bytes, ODVGP_ISA_AUTO, &info) != ODVGP_OK) {
+		CHECK_SAY(0, "freeze: %s", info.text);
+		exit(3);
+	}
+	need = odvgp_predict_scratch(&server, KIND_ROWS, NULL);
+	scratch = malloc(need);
+	v = (odvgp_real *)malloc((size_t)(2 * server.F * KIND_ROWS) * sizeof *v);
+	CHECK_STATUS(
+			odvgp_predict(&server, X, KIND_ROWS, v, v + server.F * KIND_ROWS, scratch, need, NULL),
+			ODVGP_OK);
+	free(block), free(scratch);
+	return v;
+}
+
+/*  From a model's moments to those after odvgp_scale_f: for 2 the same bits but for exponents, unless
+    `rounds`. */
+static void scales_f(int kind, const odvgp_config *c, double scale, int rounds)
+{
+	kind_model k = kind_of(kind, *c);
+	ptrdiff_t F = c->functions ? c->functions : c->layer[c->layers - 1].P, n = F * KIND_ROWS;
+	odvgp_real *before = moments_of_f(k.m, k.X), *after, *read;
+	odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
+	double least = rounds ? sizeof(odvgp_real) == 8 ? 1e-9 : 3e-3 : 0;
+	CHECK_SAY(odvgp_scale_f(k.m, (odvgp_real)scale, &info) == ODVGP_OK, "kind %d: %s", kind,
+			info.text);
+	after = moments_of_f(k.m, k.X);
+	size_t bytes = odvgp_save_size(k.m, 0, NULL), size;
+	void *file = malloc(bytes), *block;
+	odvgp_model *loaded = NULL;
+	CHECK_STATUS(odvgp_save_memory(k.m, NULL, NULL, 0, file, bytes, NULL), ODVGP_OK);
+	size = odvgp_load_size(file, bytes, NULL, test_isa(), NULL);
+	block = malloc(size);
+	CHECK_STATUS(
+			odvgp_load_memory(&loaded, file, bytes, NULL, test_isa(), block, size, NULL), ODVGP_OK);
+	read = moments_of_f(loaded, k.X);
+	for (ptrdiff_t i = 0; i < 2 * n; i++) {
+		double times = i < n ? scale : scale * scale, want = times * (double)before[i];
+		CHECK_SAY(fabs((double)after[i] - want) <= least * times, "kind %d, number %td: %g, not %g",
+				kind, i, (double)after[i], want);
+	}
+	CHECK_SAY(!memcmp(after, read, (size_t)(2 * n) * sizeof *after), "kind %d: another file", kind);
+	free(before), free(after), free(read), free(file), free(block);
+	kind_drop(&k);
+}
+
+/*  odvgp_scale_f for every kind, in all coordinates of q and of gamma; what it refuses changes
+    nothing. */
+TEST(functions_are_scaled)
+{
+	for (int kind = 0; kind < KINDS; kind++) {
+		int power = strstr(kinds[kind].kernel, "polynomial") != NULL;
+		odvgp_config c = kind_config(kind);
+		scales_f(kind, &c, 2, power);
+		scales_f(kind, &c, 0.7, 1);
+		for (int i = 0; i < 3; i++) {
+			odvgp_config other = c;
+			other.reproduce.parametrisation =
+					i < 2 ? (odvgp_parametrisation)(i + 1) : ODVGP_PARAMETRISATION_WHITENED;
+			if (i == 2) other.reproduce.gamma_coords = ODVGP_GAMMA_COORDS_DIFFERENTIATED;
+			if (odvgp_model_size(&other, NULL)) scales_f(kind, &other, 2, power);
+		}
+	}
+	kind_model k = kind_make(0);
+	odvgp_real *before = moments_of_f(k.m, k.X), *after;
+	odvgp_info info;
+	CHECK_STATUS(odvgp_scale_f(NULL, 1, &info), ODVGP_E_ARG);
+	CHECK_STATUS(odvgp_scale_f(k.m, 0, &info), ODVGP_E_ARG);
+	CHECK_STATUS(odvgp_scale_f(k.m, (odvgp_real)NAN, &info), ODVGP_E_ARG);
+	CHECK_STATUS(odvgp_scale_f(k.m, (odvgp_real)HUGE_VAL, &info), ODVGP_E_ARG);
+	CHECK_STATUS(odvgp_set_bounds(k.m, "kernel.0.variance", 0, 100, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_scale_f(k.m, 1000, &info), ODVGP_E_ARG);
+	CHECK_SAY(strstr(info.text, "bounds") != NULL, "%s", info.text);
+	after = moments_of_f(k.m, k.X);
+	for (int i = 0; i < 2 * KIND_ROWS; i++)
+		CHECK_SAY(fabs((double)(after[i] - before[i])) <= 1e-5, "a refused call: number %d", i);
+	free(before), free(after);
+	kind_drop(&k);
+	odvgp_config c = kind_config(0);
+	c.layer[0].mean_function = ODVGP_MEAN_FUNCTION_IDENTITY;
+	c.layer[0].P = 2;
+	if (odvgp_model_size(&c, NULL)) {
+		k = kind_of(0, c);
+		CHECK_STATUS(odvgp_scale_f(k.m, 2, &info), ODVGP_E_UNSUPPORTED);
+		kind_drop(&k);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	test_begin(argc, argv);
@@ -865,6 +960,7 @@ int main(int argc, char **argv)
 	RUN(predictors_of_more_reals_than_32_bits);
 	RUN(copies_are_the_model);
 	RUN(copies_are_refused);
+	RUN(functions_are_scaled);
 	RUN(files_on_disk);
 	RUN(models_are_saved_and_loaded_by_path);
 #if defined(_POSIX_C_SOURCE) && _POSIX_C_SOURCE >= 200112L

@@ -77,13 +77,18 @@ TEST(shards_run_one_by_one_add_up_to_the_same_bits)
 		ptrdiff_t n, i;
 		odvgp_real *part[SHARDS], *all;
 		double expected[SHARDS], whole;
+		odvgp_info info;
+		gp__total total;
 		if (!m) return;
+		total = gp__total_of_tiles(m, &rows, back);
 		for (i = 0; i < 3; i++) CHECK(odvgp_step(m, X, Y, NULL, NULL) == ODVGP_OK);
 		n = back ? m->tape.all_sums : m->tape.forward_sums;
 		all = NEW(odvgp_real, n);
 		for (s = SHARDS - 1; s >= 0; s--) {
 			before_the_tiles(m, want);
-			CHECK(gp__visit_shard(m, &rows, s, back, NULL) == ODVGP_OK);
+			if (s) gp__total_clear(&total);
+			gp__visit_shard(&total, s, &info);
+			CHECK(m->tape.sums->status == ODVGP_OK);
 			part[s] = NEW(odvgp_real, n);
 			memcpy(part[s], m->tape.sum, (size_t)n * sizeof *all);
 			expected[s] = m->tape.sums->expected;
@@ -183,7 +188,7 @@ TEST(what_was_counted_before_an_error_stays)
 }
 
 /*  Other processes run the shards, with errors in two of them: on the way up the tree, the first
-    error by row stays, and counts add. */
+    error by row stays, with the counts up to it. */
 TEST(the_first_error_goes_up_the_tree)
 {
 	enum { SHARDS = 4 };
@@ -192,28 +197,38 @@ TEST(the_first_error_goes_up_the_tree)
 	odvgp_model *m = create(&c);
 	gp__rows rows = gp__rows_plain(X, Y, ROWS);
 	gp__wants_list want = {1, 1, 1, GP__GIVES_BOUND};
-	odvgp_real *piece[SHARDS];
+	gp__total total;
+	odvgp_info info;
+	unsigned char *piece[SHARDS];
 	int s;
-	ptrdiff_t n;
 	if (!m) return;
-	n = 64 / (ptrdiff_t)sizeof(odvgp_real) + m->tape.all_sums;
+	total = gp__total_of_tiles(m, &rows, 1);
 	/* Among 12 tiles these rows belong to shards 2 and 1. */
 	X[INPUTS * 70] = Y[OUTPUTS * 40] = (odvgp_real)NAN;
 	for (s = 0; s < SHARDS; s++) {
 		before_the_tiles(m, want);
-		CHECK((gp__visit_shard(m, &rows, s, 1, NULL) != ODVGP_OK) == (s == 1 || s == 2));
+		if (s) gp__total_clear(&total);
+		gp__visit_shard(&total, s, &info);
+		CHECK((m->tape.sums->status != ODVGP_OK) == (s == 1 || s == 2));
+		m->tape.sums->row = info.row;
 		m->tape.sums->clamped = (uint64_t)1 << s;
-		piece[s] = NEW(odvgp_real, n);
-		gp__sums_put(&m->tape, 1, piece[s]);
+		piece[s] = NEW(unsigned char, total.bytes);
+		memcpy(piece[s], m->tape.sums, total.bytes);
 	}
 	/* Begin with the last shard, then combine from right to left, as a tree of two levels does. */
 	CHECK(m->tape.sums->status == ODVGP_OK);
-	gp__sums_add(&m->tape, 1, piece[2]);
+	gp__sums_add(&total, piece[2], 1);
 	CHECK(m->tape.sums->status == ODVGP_E_NAN && m->tape.sums->row == 70);
-	gp__sums_add(&m->tape, 1, piece[1]);
-	gp__sums_add(&m->tape, 1, piece[0]);
+	gp__sums_add(&total, piece[1], 1);
+	gp__sums_add(&total, piece[0], 1);
 	CHECK(m->tape.sums->status == ODVGP_E_NAN && m->tape.sums->row == 40 &&
-			m->tape.sums->clamped == 15);
+			m->tape.sums->clamped == 3);
+	/* As a rank's partner adds them: what comes may lie before or behind. */
+	memcpy(m->tape.sums, piece[0], total.bytes);
+	gp__sums_add(&total, piece[1], 0);
+	gp__sums_add(&total, piece[2], 0);
+	CHECK(m->tape.sums->status == ODVGP_E_NAN && m->tape.sums->row == 40 &&
+			m->tape.sums->clamped == 3);
 	for (s = 0; s < SHARDS; s++) free(piece[s]);
 	odvgp_model_free(m);
 }

@@ -586,7 +586,7 @@ static void application_end(application *a)
 	free(a->csv.at);
 	free(a->notes.at);
 	free(a->sums);
-	free(a->scores.confusion);
+	scores_free(&a->scores);
 	free(a->misfit);
 	free(a->block);
 	model_file_free(&a->f);

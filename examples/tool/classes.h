@@ -130,15 +130,20 @@ static int distinct_numbers(const table *t, int column, double *list, int most)
 
 /* ---- scores of probabilities ---- */
 
-enum { ECE_BINS = 15 };
+enum { ECE_BINS = 15, ECE_ROWS = 1 << 18 };
 
 /*  Sums over rows whose label is known. */
 typedef struct scores {
 	int classes;
 	ptrdiff_t n, right;
 	double logs, squares;
-	/* Bins of the printed label's probability: rows, right ones, sums of the probability. */
+	/* Bins of equal width of the printed label's probability: rows, right ones, sums of the
+	   probability. */
 	double bin_rows[ECE_BINS], bin_right[ECE_BINS], bin_p[ECE_BINS];
+	/* That probability, negative where the label is wrong, of one row in `every`: of each until there
+	   are ECE_ROWS, so that an endless stream takes no more memory. */
+	double *own;
+	ptrdiff_t own_count, own_room, every;
 	/* [classes][classes]: true class, then predicted class. */
 	ptrdiff_t *confusion;
 } scores;
@@ -148,8 +153,16 @@ static scores scores_make(int classes)
 	scores s;
 	memset(&s, 0, sizeof s);
 	s.classes = classes;
+	s.every = 1;
 	s.confusion = take((size_t)classes * (size_t)classes, sizeof *s.confusion);
 	return s;
+}
+
+static void scores_free(scores *s)
+{
+	free(s->confusion);
+	free(s->own);
+	memset(s, 0, sizeof *s);
 }
 
 /*  The probability of a class of row i; `forecasts` numbers predict a row. */
@@ -170,6 +183,23 @@ static int class_predicted(
 	return best;
 }
 
+/*  Keeps the probability of a printed label. Where there is no room, every second one makes some. */
+static void scores_keep(scores *s, double own, int right)
+{
+	if (s->n % s->every) return;
+	if (s->own_count == ECE_ROWS) {
+		for (ptrdiff_t i = 0; 2 * i < ECE_ROWS; i++) s->own[i] = s->own[2 * i];
+		s->own_count /= 2;
+		s->every *= 2;
+		if (s->n % s->every) return;
+	}
+	if (s->own_count == s->own_room) {
+		s->own_room = smaller(ECE_ROWS, 2 * s->own_room + 256);
+		s->own = resize(s->own, (size_t)s->own_room, sizeof *s->own);
+	}
+	s->own[s->own_count++] = right ? own : -own;
+}
+
 /*  Adds n rows; labels Y that are NaN do not count. */
 static void scores_add(scores *s, const double *mean, int forecasts, const double *Y, ptrdiff_t n,
 		double threshold)
@@ -186,6 +216,7 @@ static void scores_add(scores *s, const double *mean, int forecasts, const doubl
 		s->bin_rows[bin]++;
 		s->bin_right[bin] += label == y;
 		s->bin_p[bin] += own;
+		scores_keep(s, own, label == y);
 		s->logs += log(fmax(class_probability(mean, forecasts, i, y), DBL_MIN));
 		s->right += label == y;
 		s->confusion[y * s->classes + label]++;
@@ -193,13 +224,37 @@ static void scores_add(scores *s, const double *mean, int forecasts, const doubl
 	}
 }
 
+static int by_size(const void *a, const void *b)
+{
+	double x = fabs(*(const double *)a), y = fabs(*(const double *)b);
+	return (x > y) - (x < y);
+}
+
 /*  Expected calibration error: the mean distance between the printed label's probability and the
-    share of right labels, over bins of that probability. */
+    share of right labels, over ECE_BINS bins of equal count along that probability. Rows that have
+    the same one count with their mean, and a row at a border between bins in both, by its parts:
+    neither the order of the rows nor their number matters. */
 static double scores_ece(const scores *s)
 {
-	double sum = 0;
-	for (int k = 0; k < ECE_BINS; k++) sum += fabs(s->bin_p[k] - s->bin_right[k]);
-	return sum / (double)s->n;
+	double sum = 0, gap = 0, bin = 0, width = (double)s->own_count / ECE_BINS;
+	qsort(s->own, (size_t)s->own_count, sizeof *s->own, by_size);
+	for (ptrdiff_t i = 0, next; i < s->own_count; i = next) {
+		double right = 0, p = fabs(s->own[i]);
+		for (next = i; next < s->own_count && fabs(s->own[next]) <= p; next++)
+			right += !signbit(s->own[next]);
+		double rest = (double)(next - i), each = p - right / rest;
+		while (rest > 0) {
+			double part = fmin(rest, width - bin);
+			gap += part * each;
+			bin += part;
+			rest -= part;
+			if (rest > 0 || next == s->own_count) {
+				sum += fabs(gap);
+				gap = bin = 0;
+			}
+		}
+	}
+	return sum / (double)s->own_count;
 }
 
 #endif

@@ -442,7 +442,7 @@ static void picture_calibration(picture *p, const subject *s)
 	picture_item(p, PLOT_POINTS, NULL, x, y, NULL, count, 6, 0);
 	if (few)
 		picture_item(p, PLOT_POINTS, "shares of fewer than 10 rows", few_x, few_y, NULL, few, 7, 0);
-	free(sums.confusion);
+	scores_free(&sums);
 	forecast_free(&f);
 }
 

@@ -360,7 +360,7 @@ static metrics metrics_of(training *t, const odvgp_server *server, const forecas
 {
 	const schema *schema = &t->d->s;
 	if (has_classes(schema->likelihood)) {
-		free(to->confusion);
+		scores_free(to);
 		*to = scores_make(schema->targets[0].level_count);
 		scores_add(to, f->mean, f->P, p->Y, p->n, 0.5);
 		return class_metrics(to);
@@ -409,7 +409,7 @@ static double evaluate_parts(training *t, metrics *test)
 		metric_sums *sums = take((size_t)d->s.target_count, sizeof *sums);
 		if (d->test.n) *test = predict_part(t, &d->test, &t->scores, t->sums);
 		if (d->valid.n) loglik = predict_part(t, &d->valid, &unused, sums).loglik;
-		free(unused.confusion);
+		scores_free(&unused);
 		free(sums);
 	}
 	if (restore) snapshot_restore(&t->before, &t->block);
@@ -550,14 +550,14 @@ static void save_model(training *t, const char *path, int last)
 	free(block);
 }
 
-/*  Saves MODEL.part. Where training leaves q out, q gets its optimum first, which changes nothing
-    in the training; exact regression then gets its inducing points back. */
+/*  Saves MODEL.part. Where training leaves q out, q gets its optimum first; the model then gets its
+    bytes back, since the parameters that it keeps for a step that fails have a q, too. */
 static void checkpoint(training *t)
 {
-	int exact = is_exact(t->basis);
-	if (exact) snapshot_take(&t->before, t->model, &t->block);
-	if (!without_q(t->basis) || fit_q(t)) save_model(t, t->part_path, 0);
-	if (exact) snapshot_restore(&t->before, &t->block);
+	int restore = without_q(t->basis);
+	if (restore) snapshot_take(&t->before, t->model, &t->block);
+	if (!restore || fit_q(t)) save_model(t, t->part_path, 0);
+	if (restore) snapshot_restore(&t->before, &t->block);
 	t->checkpoint_last = now();
 }
 
@@ -774,7 +774,7 @@ static void training_begin(
 
 static void training_end(training *t)
 {
-	free(t->scores.confusion);
+	scores_free(&t->scores);
 	free(t->sums);
 	free(t->predictor_block);
 	free(t->best_model.at);
@@ -1147,7 +1147,7 @@ static void save_record(training *t, const outcome *r, double saving)
 			forecast_free(&f);
 		}
 		subject_end(&of);
-		free(unused.confusion);
+		scores_free(&unused);
 		free(sums);
 	}
 	record_metrics(&record, "test", d->s.likelihood, &r->test);

@@ -26,8 +26,7 @@ static part part_copy(const schema *s, const part *p)
 static void quality_begin(update *u)
 {
 	const schema *s = &u->a.f.s;
-	free(u->a.scores.confusion);
-	memset(&u->a.scores, 0, sizeof u->a.scores);
+	scores_free(&u->a.scores);
 	if (has_classes(s->likelihood)) u->a.scores = scores_make(s->targets[0].level_count);
 	u->a.sums = take((size_t)s->target_count, sizeof *u->a.sums);
 }

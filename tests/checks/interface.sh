@@ -9,9 +9,9 @@ function rank(a, type,    known) {
     if (a ~ /^(config|path|name|assignment|i|status|term)$/) return 2
     if (a ~ /^[XYmSx]$/ || (a ~ /^(file|block)$/ && known)) return 3
     if (a ~ /^(N|n|D|P|M|M_gamma|rows)$/) return 4
-    if (a ~ /^(steps|settings|columns|draws|scales|tau|trainable|low|high|kind|a|b|lr|natgrad_step|count|value|from|to|final|decay_steps|k|seed|features|lambda|most)$/ ||
+    if (a ~ /^(steps|settings|columns|draws|scales|transforms|tau|trainable|low|high|kind|a|b|lr|natgrad_step|count|value|from|to|final|decay_steps|k|seed|features|lambda|most|rank|size)$/ ||
         (a ~ /^(mean|scale|values|user)$/ && known)) return 5
-    if (a ~ /^(watch|allocator|threads|reader|isa)$/) return 6
+    if (a ~ /^(watch|allocator|threads|reader|reduce|isa)$/) return 6
     if (a ~ /^(mean|var|mean_y|var_y|cov|logp|f|elbo|kl|grad|report|loss|gradient|moments|df|upper|lower|scale|out|values|text|hook|user|file_bytes|user_bytes|costs)$/) return 7
     if (a ~ /^(block|scratch|file)$/) return 8
     return a == "info" ? 9 : 0

@@ -25,13 +25,26 @@ check "predict: they sum to 1, and the label is the larger one" awk -F, 'NR > 1 
     (($2 + $3 - 1) ^ 2 > 1e-12 || $1 != ($3 >= 0.5 ? 5 : 3)) { exit 1 }' t.txt
 "$tool" predict --model two-classes.odvgp --data kinds.csv --threshold 0.9 2>/dev/null >t.txt
 check "predict: --threshold" awk -F, 'NR > 1 && $1 != ($3 >= 0.9 ? 5 : 3) { exit 1 }' t.txt
-"$tool" predict --model two-classes.odvgp --data kinds.csv --threshold 0.9 --json --out t.csv >t.json
-check "predict: ECE is of the printed label's probability" holds "($(value t.json ece) - $(awk -F, '
+head -n 196 kinds.csv >thirteens.csv
+"$tool" predict --model two-classes.odvgp --data thirteens.csv --threshold 0.9 --json --out t.csv >t.json
+check "predict: ECE is of the printed label's probability, over 15 bins of 13 rows" holds \
+    "($(value t.json ece) - $(awk -F, '
     FNR == 1 { file++; next }
     file == 1 { y[FNR] = $3; next }
-    { p = $1 == 3 ? $2 : $3; k = int(15 * p); if (k > 14) k = 14; s[k] += p - ($1 == y[FNR]); n++ }
-    END { for (k in s) e += s[k] < 0 ? -s[k] : s[k]; printf "%.12f", e / n }' \
-    kinds.csv t.txt)) ^ 2 < 1e-12"
+    { p = $1 == 3 ? $2 : $3; printf "%.17g %d\n", p, $1 == y[FNR] }' thirteens.csv t.csv | sort -g |
+    awk '{ s += $1 - $2 } NR % 13 == 0 { e += s < 0 ? -s : s; s = 0 }
+        END { printf "%.12f", e / NR }')) ^ 2 < 1e-12"
+# Of one probability p for five rows, of which those with the label 3 are right: |p - 3/5|.
+{ echo "a,b,two"; printf '%s\n' 0,0,3 0,0,5 0,0,3 0,0,5 0,0,3; } >same-place.csv
+"$tool" predict --model two-classes.odvgp --data same-place.csv --threshold 1 --json --out t.csv >t.json
+p=$(sed -n 's/^3,\([^,]*\),.*/\1/p' t.csv | head -n 1)
+check "predict: ECE of rows with one probability, by hand" holds \
+    "($(value t.json ece) - sqrt(($p - 3 / 5) ^ 2)) ^ 2 < 1e-12"
+{ cat thirteens.csv; sed 1d thirteens.csv; } >twice.csv
+"$tool" predict --model two-classes.odvgp --data thirteens.csv --json --out t.csv >t.json
+"$tool" predict --model two-classes.odvgp --data twice.csv --json --out t.csv >t2.json
+check "predict: all rows twice have the same ECE" holds \
+    "($(value t.json ece) - $(value t2.json ece)) ^ 2 < 1e-18"
 cut -d, -f1,2 kinds.csv >unlabelled.csv
 "$tool" predict --model two-classes.odvgp --data unlabelled.csv --json --out t.csv >t.json
 check "predict: no labels, no metrics of classes" test "$(values t.json accuracy brier ece confusion \

@@ -95,3 +95,11 @@ for basis in orth sgpr; do
     check "checkpoint: $basis, the bits of a run that was not killed" cmp one.csv dead.csv
     check "checkpoint: $basis, none is left" test ! -e dead.odvgp.part
 done
+for basis in orth sgpr solve-collapsed; do
+    for every in 0 1e-9; do
+        fit --data plain.csv --basis $basis --beta 20 --warm off --iters 5 --checkpoint $every \
+            --model every$every.odvgp
+    done
+    check "checkpoint: $basis, one after each step changes no bit of the model" \
+        cmp every0.odvgp every1e-9.odvgp
+done
