@@ -118,18 +118,20 @@ static const char train_help[] =
 		"--outputs independent and bases without q; and with --beta, --gamma, --batch or --iters\n"
 		"warm starts take at most a quarter of the training's counted operations: fewer rows,\n"
 		"points and iterations, or where that has no room for ten iterations of L-BFGS none.\n"
-		"--auto-tries N, from 2,000 rows on, lets up to N candidates race: the above, other\n"
-		"members and kernels, exact regression up to about 4,500 rows (its model takes 3 GB), and\n"
-		"for classes a larger variance at the start and quicker natural steps. A tenth of the\n"
-		"training rows, 200 to 5,000 drawn by --seed, are held out; each candidate does a part of\n"
-		"its training, and the better half by mean log density of these rows goes on until one is\n"
-		"left. Of the last two the costlier one must be better by more than a standard error. The\n"
-		"race adds at most a third of all counted operations. A model of all rows then takes the\n"
-		"winner's parameters and does the rest of its steps, with L-BFGS a tenth more. What was\n"
-		"tried is printed and kept in the model (odvgp info), with log-likelihoods from before\n"
-		"the rows came back. There is no race, and a note says why, with a --basis, --layers,\n"
-		"--recipe or option of steps, --minutes, --beta, --freeze, --resume, --kernel of classes,\n"
-		"several targets, or other likelihoods than gaussian and those of classes.\n"
+		"From 500 rows on up to --auto-tries candidates race: the above, other members and\n"
+		"kernels, exact regression up to some 2,900 rows (a model of 1.25 GB, twice while it is\n"
+		"scored), and for classes a larger variance at the start and quicker natural steps. A\n"
+		"tenth of the training rows, a fifth of few, up to 5,000 drawn by --seed, are held out;\n"
+		"each candidate does a part of its training, and the better half by mean log density of\n"
+		"these rows goes on until one is left. Of the last two the costlier one must be better by\n"
+		"more than a standard error. The race adds at most a third of all counted operations. A\n"
+		"model of all rows then takes the winner's parameters and does the rest of its steps,\n"
+		"with L-BFGS a tenth more. What was tried is printed and kept in the model (odvgp info),\n"
+		"with log-likelihoods from before the rows came back, and for an exact model also what\n"
+		"its predictions cost. --auto-tries 1 is the first candidate without a race. There is\n"
+		"none, and with --auto-tries a note says why, with a --basis, --layers, --recipe or\n"
+		"option of steps, --minutes, --beta, --freeze, --resume, --kernel of classes, several\n"
+		"targets, or other likelihoods than gaussian and those of classes.\n"
 		"--minutes is kept within 5 % and two seconds; sizes that leave it no room for five steps\n"
 		"are refused with those that do. The bound on all rows is left out where it would take\n"
 		"more than a tenth of the time.\n"
@@ -362,6 +364,7 @@ static int run_train(options *o)
 	if (!is_device(path.at)) part = part_of(path.at);
 	if (part) check_part(path.at, part, &before);
 	dataset_read(&d, o, resume ? &before.s : NULL);
+	levels_kernel(o, &d.s);
 	workers_start(&w, o);
 	w.watch->start = begin;
 	choice *race = choice_begin(o, &d, &w, isa, &notes);
@@ -435,6 +438,7 @@ static int run_compare(options *o)
 	candidates_parse(&all);
 	files_check(o, NULL);
 	dataset_read(&all.d, o, NULL);
+	levels_kernel(o, &all.d.s);
 	workers_start(&all.w, o);
 	candidates_check(&all, &notes);
 	compare_start(&all, &notes);
@@ -483,6 +487,7 @@ static int run_budget(options *o)
 	else bytes_print(&path, "%s.odvgp", o->value[OPT_NAME]);
 	files_check(o, path.at);
 	dataset_read(&all.d, o, NULL);
+	levels_kernel(o, &all.d.s);
 	workers_start(&all.w, o);
 	budget_candidates(&all);
 	candidates_check(&all, &notes);
@@ -598,6 +603,10 @@ static void print_info_text(const model_file *f, const odvgp_model *model)
 		else bytes_print(&b, " %d", x->column);
 		if (x->level_count)
 			bytes_print(&b, "(%d %slevels)", x->level_count, x->ordinal ? "ordered " : "");
+	}
+	if (schema_is_new(&f->s)) {
+		bytes_print(&b, "\nscales   ");
+		transforms_note(&f->s, &b);
 	}
 	if (settings_find(f->s.settings, "tried"))
 		bytes_print(&b, "\ntried    %s", settings_find(f->s.settings, "tried"));

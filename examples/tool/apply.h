@@ -198,6 +198,10 @@ static void add_metrics(application *a, forecast *f, part *p)
 		a->sums[0].n = a->scores.n;
 		return;
 	}
+	if (s->y.kind) {
+		metrics_add_target(a->sums, f, p->Y, s, 0, p->n);
+		return;
+	}
 	for (ptrdiff_t i = 0; i < p->n * P; i++) {
 		f->mean[i] = (f->mean[i] - s->y_mean[i % P]) / s->y_scale[i % P];
 		f->var_y[i] /= s->y_scale[i % P] * s->y_scale[i % P];
@@ -285,7 +289,20 @@ static void apply_rows(
 		for (ptrdiff_t k = 2 * i; limits && k < 2 * i + 2; k++)
 			limits[k] = mean + scale * limits[k];
 	}
-	if (!a->to_stdout || !a->o->given[OPT_JSON]) csv_rows(a, t, first, end, &fc, limits, r, p);
+	forecast said = fc;
+	if (s->y.kind) {
+		said = forecast_make(r->n, s);
+		for (ptrdiff_t i = 0; i < r->n; i++) {
+			double mean = fc.mean[i];
+			said.mean[i] = fc.mean[i], said.var_f[i] = fc.var_f[i], said.var_y[i] = fc.var_y[i];
+			target_moments(s, &mean, &said.var_f[i]);
+			target_moments(s, &said.mean[i], &said.var_y[i]);
+			for (ptrdiff_t k = 2 * i; limits && k < 2 * i + 2; k++)
+				limits[k] = target_back(s, limits[k]);
+		}
+	}
+	if (!a->to_stdout || !a->o->given[OPT_JSON]) csv_rows(a, t, first, end, &said, limits, r, p);
+	if (s->y.kind) forecast_free(&said);
 	free(limits);
 	a->rows += end - first;
 	a->lost += end - first - r->n;
@@ -699,7 +716,7 @@ static int run_predict(options *o)
 	if (!to_stdout) write_file(o->value[OPT_OUT], a.csv.at, a.csv.used);
 	metrics m = has_classes(a.f.s.likelihood)
 						? class_metrics(&a.scores)
-						: metrics_mean(a.sums, a.f.s.target_count, a.f.s.y_scale);
+						: metrics_mean(a.sums, a.f.s.target_count, target_scale(&a.f.s));
 	note_rows(&a);
 	if (a.learner) {
 		die_first = NULL;
@@ -800,6 +817,7 @@ static int run_sample(options *o)
 			&a.server, p.X, r.n, &(odvgp_draws){samples, seed}, f, scratch, size, NULL);
 	if (bad) die(FAILED, "sample: %s", odvgp_status_text(bad));
 	if (s->likelihood == ODVGP_LIKELIHOOD_HETEROSCEDASTIC) unscale_samples(s, f, r.n, samples);
+	for (ptrdiff_t i = 0; i < samples * r.n && s->y.kind; i++) f[i] = target_back(s, f[i]);
 	csv_samples(&a, &t, &r, f, samples);
 	if (a.to_stdout) write_stdout(&a.csv);
 	else write_file(o->value[OPT_OUT], a.csv.at, a.csv.used);

@@ -6,6 +6,7 @@
 #include "classes.h"
 #include "images.h"
 #include "numpy.h"
+#include "transform.h"
 
 /*  Rows in the layout of the library. */
 typedef struct part {
@@ -589,6 +590,10 @@ static int *bind_text(binding *b, const field *f, int column, const table *t, co
 	for (int k = 0; k < c->level_count; k++) {
 		code[k] = class_of_text(f, c->levels[k]);
 		if (code[k] >= 0) continue;
+		if (f->means) { /* a level that is not known has the mean of all */
+			code[k] = f->level_count;
+			continue;
+		}
 		char text[400];
 		snprintf(text, sizeof text,
 				"%s: line %ld, %s: '%s' is none of the %d levels of this column", path_text(path),
@@ -791,6 +796,7 @@ static part encode(const schema *s, const table *t, const binding *b, const rows
 			double v = cell[b->input[i]];
 			if (f->date_parts) x = encode_date(f, v, x);
 			else if (!f->level_count) *x++ = v;
+			else if (f->means) *x++ = f->means[b->code[i][(int)v]];
 			else if (f->ordinal) *x++ = b->code[i][(int)v];
 			else {
 				/* The other levels' inputs are 0 already. */
@@ -1424,6 +1430,208 @@ static int *classes_of(const schema *s, const table *t, const binding *b, const 
 	return class;
 }
 
+/* ---- other scales ---- */
+
+/*  Gives text columns the numbers of --levels means: those of training rows come from the other
+    folds of five. Their codes were encoded as if they were ordinal. */
+static void levels_make(dataset *d, const options *o)
+{
+	enum { LEVEL_FOLDS = 5 };
+	schema *s = &d->s;
+	part *p = &d->train;
+	uint64_t seed = (uint64_t)option_integer(o, OPT_SEED, 0, LLONG_MAX) ^ 0x6c6576656cu;
+	char *fold = take((size_t)p->n, 1);
+	for (ptrdiff_t i = 0; i < p->n; i++) fold[i] = (char)(permute(seed, p->n, i) % LEVEL_FOLDS);
+	ptrdiff_t at = 0;
+	for (int i = 0; i < s->input_count; at += field_inputs(&s->inputs[i]), i++) {
+		field *f = &s->inputs[i];
+		if (!f->means) continue;
+		double *code = take_doubles(p->n, 1);
+		for (ptrdiff_t k = 0; k < p->n; k++) code[k] = p->X[k * s->D + at];
+		for (int j = 0; j <= LEVEL_FOLDS; j++) {
+			int last = j == LEVEL_FOLDS;
+			level_means(f, code, 1, p->Y, p->n, last ? NULL : fold, j, f->means);
+			for (ptrdiff_t k = 0; k < p->n && !last; k++)
+				if (fold[k] == j) p->X[k * s->D + at] = f->means[(int)code[k]];
+		}
+		free(code);
+	}
+	free(fold);
+}
+
+/*  Prepares --levels means: a level's number is its code first. */
+static void levels_begin(schema *s, const options *o)
+{
+	int means = 0;
+	if (position_in(level_words, o->value[OPT_LEVELS]) != LEVELS_MEANS) return;
+	for (int i = 0; i < s->input_count; i++) {
+		field *f = &s->inputs[i];
+		if (!f->level_count || f->ordinal) continue;
+		f->means = take_doubles((ptrdiff_t)f->level_count + 1, 1);
+		for (int k = 0; k <= f->level_count; k++) f->means[k] = k;
+		means++;
+	}
+	if (means && (s->target_count > 1 || (has_classes(s->likelihood) && s->targets[0].level_count > 2)))
+		die(BAD_INPUT, "--levels means: only for one target, of numbers or two classes");
+}
+
+/*  The inputs of a field begin here. */
+static ptrdiff_t first_input(const schema *s, int i)
+{
+	ptrdiff_t at = 0;
+	for (int k = 0; k < i; k++) at += field_inputs(&s->inputs[k]);
+	return at;
+}
+
+/*  Fits one transform to the training rows of an input; returns why there is none, or NULL. */
+static const char *transform_input(schema *s, const part *p, ptrdiff_t input, int kind)
+{
+	double *sorted = take_doubles(p->n, 1);
+	odvgp_transform *t = &s->transforms[input];
+	for (ptrdiff_t k = 0; k < p->n; k++) sorted[k] = p->X[k * s->D + input];
+	qsort(sorted, (size_t)p->n, sizeof *sorted, by_value);
+	free((double *)(uintptr_t)t->from);
+	const char *reason = transform_fit(t, kind, sorted, p->n);
+	odvgp_real any = 0;
+	odvgp_info info = no_info;
+	if (!reason && odvgp_transform_columns(&any, 1, 1, t, &any, &info))
+		reason = "has values too far apart or too near to each other";
+	free(sorted);
+	return reason;
+}
+
+/*  Is it a column of numbers, whose scale may change? */
+static int has_numbers(const field *f) { return !f->level_count || f->ordinal || f->means; }
+
+/*  One item of --transform, "NAME=KIND". */
+static void transform_item(dataset *d, const table *t, const char *item)
+{
+	schema *s = &d->s;
+	const char *equals = strrchr(item, '=');
+	int kind = equals ? position_in(transform_words, equals + 1) : -1, found = 0;
+	if (kind < 0)
+		die(BAD_INPUT, "--transform %s: must be none, auto, or NAME=log, asinh or linear", item);
+	char *name = copy_text(item);
+	name[equals - item] = 0;
+	int all = strcmp(name, "all") == 0 && table_find(t, name, 0) < 0;
+	selection chosen = {NULL, 0, 0, NULL};
+	if (!all) select_item(&chosen, t, OPT_TRANSFORM, name);
+	for (int i = 0; i < s->input_count; i++) {
+		const field *f = &s->inputs[i];
+		if (!all && !selected(&chosen, f->column)) continue;
+		found = 1;
+		if (!has_numbers(f)) {
+			if (all) continue;
+			die(BAD_INPUT, "--transform %s: %s is text: --levels says what texts become", item,
+					COLUMN_TEXT(f->column, f->name));
+		}
+		for (ptrdiff_t k = 0; k < field_inputs(f); k++) {
+			ptrdiff_t input = first_input(s, i) + k;
+			const char *reason = transform_input(s, &d->train, input, kind);
+			if (!reason) continue;
+			if (!all)
+				die(BAD_INPUT, "--transform %s: %s %s", item, COLUMN_TEXT(f->column, f->name), reason);
+			transform_input(s, &d->train, input, ODVGP_TRANSFORM_NONE);
+		}
+	}
+	if (!found) die(BAD_INPUT, "--transform %s: is no input of the model", item);
+	selection_free(&chosen);
+	free(name);
+}
+
+/*  Fits the transforms of inputs that a list names. t: for the names. */
+static void transforms_fit(dataset *d, const table *t, const char *list)
+{
+	schema *s = &d->s;
+	int any = 0;
+	if (strcmp(list, "none") == 0) return;
+	s->transforms = take((size_t)s->D, sizeof *s->transforms);
+	char *copy = copy_text(list), *rest = copy, *item;
+	while ((item = next_item(&rest, ',')) != NULL) transform_item(d, t, item);
+	free(copy);
+	for (ptrdiff_t k = 0; k < s->D; k++) any |= s->transforms[k].kind != ODVGP_TRANSFORM_NONE;
+	if (any) return;
+	for (ptrdiff_t k = 0; k < s->D; k++) free((double *)(uintptr_t)s->transforms[k].from);
+	free(s->transforms);
+	s->transforms = NULL;
+}
+
+/*  "a is log(a + 1)", a line. */
+static void transforms_note(const schema *s, bytes *b)
+{
+	enum { SHOWN = 8 };
+	int shown = 0;
+	for (int i = 0; i < s->input_count && s->transforms; i++)
+		for (ptrdiff_t k = first_input(s, i), end = k + field_inputs(&s->inputs[i]); k < end; k++) {
+			char text[24];
+			const field *f = &s->inputs[i];
+			if (!s->transforms[k].kind) continue;
+			if (shown++ < SHOWN) {
+				snprintf(text, sizeof text, "column %d", f->column);
+				bytes_print(b, "%s", shown > 1 ? ", " : "");
+				transform_print(b, &s->transforms[k], f->name ? NAME(f->name) : text);
+			}
+		}
+	if (shown > SHOWN) bytes_print(b, ", ...");
+	if (s->y.kind) {
+		bytes_print(b, "%s", shown ? "; " : "");
+		transform_print(b, &s->y, s->targets[0].name ? NAME(s->targets[0].name) : "target");
+	}
+}
+
+/*  The target as --target-transform says. */
+static void target_make(dataset *d, const options *o)
+{
+	schema *s = &d->s;
+	int kind = option_choice(o, OPT_TARGET_TRANSFORM);
+	if (!kind) return;
+	const char *name = o->value[OPT_TARGET_TRANSFORM];
+	if (s->target_count > 1 || s->likelihood != ODVGP_LIKELIHOOD_GAUSSIAN)
+		die(BAD_INPUT, "--target-transform %s: only for one target and --likelihood gaussian", name);
+	double *sorted = take_doubles(d->train.n, 1);
+	memcpy(sorted, d->train.Y, (size_t)d->train.n * sizeof *sorted);
+	qsort(sorted, (size_t)d->train.n, sizeof *sorted, by_value);
+	const char *reason = transform_fit(&s->y, kind, sorted, d->train.n);
+	free(sorted);
+	if (reason)
+		die(BAD_INPUT, "--target-transform %s: %s %s", name,
+				COLUMN_TEXT(s->targets[0].column, s->targets[0].name), reason);
+	odvgp_column_scales(d->train.Y, d->train.n, 1, &s->y_raw[0], &s->y_raw[1], NULL);
+}
+
+/*  Indicators of texts stay 0 and 1 (--levels shared). */
+static void indicators_stay(schema *s, const options *o)
+{
+	ptrdiff_t at = 0;
+	if (position_in(level_words, o->value[OPT_LEVELS]) != LEVELS_SHARED) return;
+	for (int i = 0; i < s->input_count; i++)
+		for (ptrdiff_t k = field_inputs(&s->inputs[i]); k > 0; k--, at++)
+			if (!has_numbers(&s->inputs[i])) s->x_mean[at] = 0, s->x_scale[at] = 1;
+}
+
+/*  Columns of one field's indicators share a lengthscale: "ard" of the kernel becomes
+    "ard=2:5+7:9" (--levels shared). */
+static void levels_kernel(options *o, const schema *s)
+{
+	bytes groups = {NULL, 0, 0}, kernel = {NULL, 0, 0};
+	const char *text = o->value[OPT_KERNEL];
+	if (option_choice(o, OPT_LEVELS) != LEVELS_SHARED || !text) return;
+	for (int i = 0; i < s->input_count; i++) {
+		ptrdiff_t at = first_input(s, i), n = field_inputs(&s->inputs[i]);
+		if (!has_numbers(&s->inputs[i]) && n > 1)
+			bytes_print(&groups, "%s%td:%td", groups.used ? "+" : "=", at, at + n);
+	}
+	for (const char *p = text; *p && groups.used;) {
+		int word = strncmp(p, "ard", 3) == 0 && (p[3] == ')' || p[3] == ',') && p > text &&
+				   !isalnum((unsigned char)p[-1]);
+		bytes_print(&kernel, "%.*s", word ? 3 : 1, p);
+		if (word) bytes_print(&kernel, "%s", groups.at);
+		p += word ? 3 : 1;
+	}
+	if (kernel.used) option_store(o, OPT_KERNEL, kernel.at);
+	free(groups.at);
+}
+
 /*  Makes the data of a training from the table of --data. before: the schema of the model that is
     resumed, or NULL. */
 static void dataset_make(dataset *d, const table *t, const options *o, const schema *before)
@@ -1449,10 +1657,12 @@ static void dataset_make(dataset *d, const table *t, const options *o, const sch
 		drop_constants(d, t, o->value[OPT_FOLDS] ? &all : &cut[0], before);
 		find_outliers(d, t, &cut[0]);
 	}
+	levels_begin(s, o);
 	for (int i = 0; i < s->input_count; i++) s->D += field_inputs(&s->inputs[i]);
 	images_check(o, s->D);
 	b = bind_columns(s, t, path, MISFIT_FATAL);
 	d->train = encode(s, t, &b, &cut[PART_TRAIN]);
+	levels_make(d, o);
 	d->test = encode(s, t, &b, &cut[PART_TEST]);
 	d->valid = encode(s, t, &b, &cut[PART_VALID]);
 	if (has_classes(s->likelihood) && is_constant(t, &cut[0], s->targets[0].column))
@@ -1468,10 +1678,25 @@ static void dataset_make(dataset *d, const table *t, const options *o, const sch
 	s->n_train = d->train.n;
 	s->checksum = hash_doubles(hash_doubles((uint64_t)s->D, d->train.X, d->train.n * s->D),
 			d->train.Y, d->train.n * s->target_count);
+	schema_ranges(s, &d->train);
+	if (is_image(o) && strcmp(o->value[OPT_TRANSFORM], "none") != 0)
+		die(BAD_INPUT, "--transform: pixels of --image share one scale");
+	transforms_fit(d, t, o->value[OPT_TRANSFORM]);
+	target_make(d, o);
+	part *parts[PARTS] = {&d->train, &d->test, &d->valid};
+	for (int k = 0; k < PARTS; k++) {
+		part *p = parts[k];
+		if (s->transforms) odvgp_transform_columns(p->X, p->n, s->D, s->transforms, p->X, NULL);
+		for (ptrdiff_t i = 0; i < p->n && s->y.kind; i++) p->Y[i] = target_of(s, p->Y[i]);
+	}
 	schema_scales(s, &d->train);
 	images_scales(o, d->train.X, d->train.n, s->D, s->x_mean, s->x_scale);
-	schema_ranges(s, &d->train);
-	part *parts[PARTS] = {&d->train, &d->test, &d->valid};
+	indicators_stay(s, o);
+	if (schema_is_new(s)) {
+		bytes_print(&d->notes, "note: the model learns ");
+		transforms_note(s, &d->notes);
+		bytes_print(&d->notes, "\n");
+	}
 	for (int k = 0; k < PARTS; k++) {
 		part *p = parts[k];
 		odvgp_standardise(p->X, p->n, s->D, s->x_mean, s->x_scale, p->X, NULL);

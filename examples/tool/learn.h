@@ -165,6 +165,7 @@ static int learn_row(learner *l, const double *x, const double *y)
 	memcpy(told, y, (size_t)T * sizeof *y);
 	if (s->likelihood == ODVGP_LIKELIHOOD_HETEROSCEDASTIC)
 		odvgp_standardise(told, 1, T, s->y_mean, s->y_scale, told, NULL);
+	if (s->y.kind) told[0] = target_of(s, y[0]);
 	told[T] = there && l->class_weight ? l->class_weight[(int)y[0]] : 1;
 	odvgp_status bad = ODVGP_OK;
 	if (there)
@@ -212,6 +213,7 @@ static void learner_file(learner *l, schema *s, const char *path)
 	setting_add(s, "updates", l->learned > 0);
 	bytes user = schema_write(s);
 	odvgp_scales scales = scales_of(s);
+	odvgp_set_transforms(model, s->transforms, NULL);
 	l->file_size = odvgp_save_size(model, user.used, NULL);
 	l->file = take(l->file_size, 1);
 	bad = odvgp_save_memory(model, &scales, user.at, user.used, l->file, l->file_size, &info);

@@ -78,6 +78,13 @@ enum {
       "between groups of three digits: , . ' _ or space") \
     X(DATES, "dates", "LIST", "days", FIT | KEPT, \
       "what dates become: days, yearday and weekday, joined by +") \
+    X(TRANSFORM, "transform", "LIST", "none", FIT | KEPT, \
+      "other scales of inputs: none, auto, or NAME=log|asinh|linear,... (all=: of all numbers)") \
+    X(TARGET_TRANSFORM, "target-transform", "none|log|asinh", "none", FIT | KEPT, \
+      "learn this of the target (one, gaussian); predictions stay those of the target") \
+    X(LEVELS, "levels", "indicators|shared|means", "indicators", FIT | KEPT, \
+      "what texts become: an input for each level, 0 and 1 that share a lengthscale, or the " \
+      "level's mean target") \
     X(TEST, "test", "FILE", NULL, FIT, "file of test rows") \
     X(TEST_FRACTION, "test-fraction", "F", "0", FIT | KEPT, "share of the rows to test on") \
     X(SPLIT, "split", "numpy:SEED", NULL, FIT | KEPT, \
@@ -94,8 +101,8 @@ enum {
       "weights of rows by class: balanced is rows / (classes x rows of the class)") \
     X(BASIS, "basis", "NAME", "auto", TRAIN | KEPT, \
       "one of the bases below, or auto: by the data's size (orth with options of its steps)") \
-    X(AUTO_TRIES, "auto-tries", "N", "1", TRAIN, \
-      "--basis auto: race at most N candidates on rows held out (1: none, at most 6)") \
+    X(AUTO_TRIES, "auto-tries", "N", "4", TRAIN, \
+      "--basis auto: race at most N candidates on rows held out (1: none, at most 8)") \
     X(LAYERS, "layers", "LIST", NULL, FIT | KEPT, \
       "deep model, from the inputs up: BASIS[:KEY=VALUE,...]; ...; BASIS " \
       "(keys: beta, gamma, dim, patch=hxw, stride)") \

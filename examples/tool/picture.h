@@ -85,7 +85,9 @@ typedef struct subject {
 
 static double raw_x(const subject *s, double v, ptrdiff_t input)
 {
-	return s->d->s.x_mean[input] + s->d->s.x_scale[input] * v;
+	const schema *k = &s->d->s;
+	v = k->x_mean[input] + k->x_scale[input] * v;
+	return k->transforms ? transform_back(&k->transforms[input], v) : v;
 }
 
 static double raw_y(const subject *s, double v)
@@ -151,8 +153,13 @@ static void picture_points(picture *p, const subject *s, plot_kind kind, const c
 static void input_range(const subject *s, ptrdiff_t input, double *low, double *high)
 {
 	const schema *k = &s->d->s;
-	*low = (k->x_low[input] - k->x_mean[input]) / k->x_scale[input];
-	*high = (k->x_high[input] - k->x_mean[input]) / k->x_scale[input];
+	*low = k->x_low[input], *high = k->x_high[input];
+	if (k->transforms) {
+		*low = transform_of(&k->transforms[input], *low);
+		*high = transform_of(&k->transforms[input], *high);
+	}
+	*low = (*low - k->x_mean[input]) / k->x_scale[input];
+	*high = (*high - k->x_mean[input]) / k->x_scale[input];
 	if (!(*high > *low)) *high = *low + 1;
 }
 

@@ -3,6 +3,7 @@
 #define TOOL_PREDICT_H
 
 #include "classes.h"
+#include "transform.h"
 #include "watch.h"
 
 /* ---- threads ---- */
@@ -298,6 +299,30 @@ static void metrics_add(metric_sums *sums, const forecast *f, const double *Y, c
 		s->other = logp != NULL;
 		s->logs += logp ? logp[i / P] / P : -0.5 * (log(6.283185307179586477 * v) + e * e / v);
 		s->n++;
+	}
+}
+
+/*  The same of a target that is transformed, in units of the target itself. standardised: f and Y
+    are T(y), standardised; else f is of T(y), and Y is y. */
+static void metrics_add_target(metric_sums *sums, const forecast *f, const double *Y,
+		const schema *s, int standardised, ptrdiff_t n)
+{
+	double scale = standardised ? s->y_scale[0] : 1, shift = standardised ? s->y_mean[0] : 0;
+	for (ptrdiff_t i = 0; i < n; i++) {
+		double m = shift + scale * f->mean[i], v = scale * scale * f->var_y[i], mean = m, var = v,
+			   y = standardised ? target_back(s, shift + scale * Y[i]) : Y[i],
+			   z = target_of(s, y) - m;
+		if (isnan(y)) continue;
+		target_moments(s, &mean, &var);
+		double e = (y - mean) / s->y_raw[1];
+		sums->squares += e * e;
+		sums->sizes += fabs(e);
+		sums->inside += z * z <= 1.959963984540054 * 1.959963984540054 * v;
+		/* a target that T cannot take has density 0 */
+		sums->logs += isnan(z) ? -HUGE_VAL
+							   : log(target_slope(s, y) * s->y_raw[1]) -
+										 0.5 * (log(6.283185307179586477 * v) + z * z / v);
+		sums->n++;
 	}
 }
 

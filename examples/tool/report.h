@@ -150,7 +150,7 @@ static void json_targets(bytes *b, const schema *s, const metric_sums *sums)
 {
 	json_key(b, "targets");
 	for (int p = 0; p < s->target_count; p++) {
-		metrics m = metrics_mean(&sums[p], 1, &s->y_scale[p]);
+		metrics m = metrics_mean(&sums[p], 1, target_scale(s) + p);
 		bytes one = {NULL, 0, 0};
 		bytes_print(&one, "{");
 		json_count(&one, "column", s->targets[p].column);
@@ -708,7 +708,7 @@ static void text_targets(
 			m->rmse, m->mae, m->loglik, standardised ? "standardised, " : "", s->target_count);
 	for (int p = 0; p < s->target_count; p++) {
 		const field *f = &s->targets[p];
-		metrics one = metrics_mean(&sums[p], 1, &s->y_scale[p]);
+		metrics one = metrics_mean(&sums[p], 1, target_scale(s) + p);
 		there += one.n > 0;
 		if (!one.n || there > SHOWN) continue;
 		shown++;

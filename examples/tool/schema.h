@@ -17,6 +17,8 @@ typedef struct field {
 	/* 0: numbers. Otherwise text: an input for each level, or one input if ordinal. */
 	int level_count;
 	char **levels;
+	/* NULL, or the input of each level, and of others (--levels means) [level_count + 1]. */
+	double *means;
 	/* 0: no dates. Otherwise an input for each bit, in the order of date_words. */
 	int date_parts;
 } field;
@@ -36,6 +38,10 @@ typedef struct schema {
 	double *x_mean, *x_scale, *y_mean, *y_scale;
 	/* The range of each input in training; NULL: written by version 1. */
 	double *x_low, *x_high;
+	/* [D] (--transform), or NULL: none. That of the target, whose scales are then those of T(y);
+	   y_raw: mean and scale of y itself. */
+	odvgp_transform *transforms, y;
+	double y_raw[2];
 	ptrdiff_t n_train;
 	/* Hash of the training rows, before they are standardised. */
 	uint64_t checksum;
@@ -166,7 +172,43 @@ static void walk_fields(archive *a, field **fields, int *count)
 		}
 		if (a->version > 1) walk_int(a, &f->date_parts);
 		if (f->date_parts > 7) a->bad = 1;
+		int means = f->means != NULL;
+		if (a->version > 2) walk_int(a, &means);
+		if (means && !f->level_count) a->bad = 1;
+		if (means) walk_doubles(a, &f->means, (ptrdiff_t)f->level_count + 1);
 	}
+}
+
+static void walk_transform(archive *a, odvgp_transform *t)
+{
+	int kind = (int)t->kind;
+	double own[4] = {t->c, t->s, t->low, t->high}, *numbers = own, *knots = NULL;
+	walk_int(a, &kind);
+	if (kind >= ODVGP_TRANSFORM_COUNT) a->bad = 1;
+	if (!kind || a->bad) return;
+	walk_doubles(a, &numbers, 4);
+	t->knots = walk_count(a, t->knots, ODVGP_MOST_KNOTS);
+	if (a->bad) return;
+	if (a->in) {
+		t->kind = (odvgp_transform_kind)kind;
+		t->c = numbers[0], t->s = numbers[1], t->low = numbers[2], t->high = numbers[3];
+		free(numbers);
+	} else {
+		knots = take_doubles(2, t->knots);
+		for (ptrdiff_t k = 0; k < 2 * t->knots; k++)
+			knots[k] = k < t->knots ? t->from[k] : t->to[k - t->knots];
+	}
+	walk_doubles(a, &knots, 2 * t->knots);
+	if (a->in && !a->bad) t->from = knots, t->to = knots + t->knots;
+	else free(knots);
+}
+
+/*  Has the schema what version 2 cannot tell? */
+static int schema_is_new(const schema *s)
+{
+	int has = s->transforms || s->y.kind;
+	for (int i = 0; i < s->input_count; i++) has |= s->inputs[i].means != NULL;
+	return has;
 }
 
 static size_t settings_size(const char *settings)
@@ -177,8 +219,9 @@ static size_t settings_size(const char *settings)
 }
 
 static const char schema_magic[8] = {'o', 'd', 'v', 'g', 'p', 'c', 's', 'v'};
-/*  1: without dates and ranges. */
-enum { SCHEMA_VERSION = 2 };
+/*  1: without dates and ranges; 2: without transforms and levels' means, written where there are
+    none. */
+enum { SCHEMA_VERSION = 3 };
 
 static void walk_schema(archive *a, schema *s)
 {
@@ -196,6 +239,21 @@ static void walk_schema(archive *a, schema *s)
 		walk_doubles(a, &s->x_low, s->D);
 		walk_doubles(a, &s->x_high, s->D);
 	}
+	if (a->version > 2) {
+		int there = s->transforms != NULL;
+		double *raw = s->y_raw;
+		walk_int(a, &there);
+		if (a->in && (size_t)s->D > a->left) a->bad = 1;
+		if (a->in && there && !a->bad) s->transforms = take((size_t)s->D, sizeof *s->transforms);
+		for (ptrdiff_t d = 0; there && d < s->D && !a->bad; d++)
+			walk_transform(a, &s->transforms[d]);
+		walk_transform(a, &s->y);
+		walk_doubles(a, &raw, 2);
+		if (a->in && !a->bad) {
+			memcpy(s->y_raw, raw, sizeof s->y_raw);
+			free(raw);
+		}
+	}
 	s->n_train = walk_count(a, s->n_train, PTRDIFF_MAX);
 	walk_u64(a, &s->checksum);
 	walk_block(a, &s->settings, s->settings ? settings_size(s->settings) : 0);
@@ -206,7 +264,7 @@ static bytes schema_write(schema *s)
 {
 	archive a;
 	memset(&a, 0, sizeof a);
-	a.version = SCHEMA_VERSION;
+	a.version = schema_is_new(s) ? SCHEMA_VERSION : 2;
 	bytes_add(&a.out, schema_magic, sizeof schema_magic);
 	walk_u64(&a, &a.version);
 	walk_schema(&a, s);
@@ -219,7 +277,7 @@ static ptrdiff_t field_inputs(const field *f)
 {
 	int parts = f->date_parts;
 	if (parts) return (parts & 1) + (parts >> 1 & 1) + (parts >> 2);
-	return f->level_count && !f->ordinal ? f->level_count : 1;
+	return f->level_count && !f->ordinal && !f->means ? f->level_count : 1;
 }
 
 static void schema_read(schema *s, const char *path, const void *block, size_t size)
@@ -255,6 +313,7 @@ static void field_free(field *f)
 {
 	for (int k = 0; k < f->level_count; k++) free(f->levels[k]);
 	free(f->levels);
+	free(f->means);
 	free(f->name);
 }
 
@@ -274,6 +333,8 @@ static void schema_free(schema *s)
 	free(s->y_scale);
 	free(s->x_low);
 	free(s->x_high);
+	for (ptrdiff_t d = 0; s->transforms && d < s->D; d++) free((double *)(uintptr_t)s->transforms[d].from);
+	free(s->transforms);
 	free(s->dataset);
 	free(s->target_text);
 	free(s->settings);

@@ -371,9 +371,10 @@ static metrics metrics_of(training *t, const odvgp_server *server, const forecas
 		if (!logp) return no_metrics;
 	}
 	memset(sums, 0, (size_t)schema->target_count * sizeof *sums);
-	metrics_add(sums, f, p->Y, logp, p->n, schema->target_count);
+	if (schema->y.kind) metrics_add_target(sums, f, p->Y, schema, 1, p->n);
+	else metrics_add(sums, f, p->Y, logp, p->n, schema->target_count);
 	free(logp);
-	return metrics_mean(sums, schema->target_count, schema->y_scale);
+	return metrics_mean(sums, schema->target_count, target_scale(schema));
 }
 
 /*  As metrics_of; not available if the model cannot be frozen, whose parameters the next step takes
@@ -538,12 +539,15 @@ static void save_model(training *t, const char *path, int last)
 {
 	odvgp_info info = no_info;
 	odvgp_scales scales = scales_of(&t->d->s);
+	odvgp_set_transforms(t->model, t->d->s.transforms, NULL);
 	size_t size = odvgp_save_size(t->model, t->user.used, NULL);
 	void *block = take(size, 1);
 	odvgp_status s =
 			odvgp_save_memory(t->model, &scales, t->user.at, t->user.used, block, size, &info);
 	while (last && s == ODVGP_E_NOT_PD && raise_noise(t))
 		s = odvgp_save_memory(t->model, &scales, t->user.at, t->user.used, block, size, &info);
+	/* evaluations predict rows that are transformed already */
+	odvgp_set_transforms(t->model, NULL, NULL);
 	if (s && last) die_of(s, &info, path);
 	if (!s && last) write_file(path, block, size);
 	else if (!s) write_part(t, block, size);

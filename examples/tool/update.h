@@ -35,7 +35,7 @@ static void quality_end(update *u, int time)
 {
 	const schema *s = &u->a.f.s;
 	u->m[time] = has_classes(s->likelihood) ? class_metrics(&u->a.scores)
-											: metrics_mean(u->a.sums, s->target_count, s->y_scale);
+											: metrics_mean(u->a.sums, s->target_count, target_scale(s));
 	u->sums[time] = u->a.sums;
 	u->a.sums = NULL;
 }

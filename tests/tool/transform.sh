@@ -1,0 +1,84 @@
+# Other scales of inputs and of the target, and what texts become: part of tests/tool/tool.sh, which reads this file.
+
+awk 'BEGIN { srand(5); print "a,b,kind,y"
+    for (i = 0; i < 300; i++) {
+        n = sqrt(-2 * log(1 - rand())) * cos(6.2831853 * rand()); a = exp(2 * n); k = int(12 * rand())
+        b = rand(); e = sqrt(-2 * log(1 - rand())) * cos(6.2831853 * rand())
+        printf "%.9g,%.9g,k%d,%.9g\n", a, b, k, exp(sin(1.5 * log(a)) + 0.5 * b + 0.4 * cos(7 * k) + 0.1 * e)
+    } }' >skew.csv
+{ head -n 1 skew.csv; tail -n 60 skew.csv; } >held.csv
+head -n 241 skew.csv >seen.csv
+learn() { fit --data seen.csv --basis coupled --beta 20 --test held.csv "$@"; }
+
+# The metrics of training, from rows that are standardised, are those of predict, from the file's rows.
+agrees() {
+    name=$1
+    shift
+    "$tool" train --iters 30 --quiet --threads 1 --data seen.csv --basis coupled --beta 20 --test held.csv --model t.odvgp --json \
+        "$@" >t.json
+    "$tool" predict --model t.odvgp --data held.csv --threads 1 --json --quiet >p.json
+    check "$name: predict finds training's metrics" same_metrics
+}
+same_metrics() {
+    for key in rmse mae loglik rmse_raw loglik_raw; do
+        x=$(value t.json $key) y=$(value p.json $key)
+        [ -n "$x" ] && [ -n "$y" ] && holds "$x - $y < 1e-6 * (1 + ($x > 0 ? $x : -($x))) && $y - $x < 1e-6 * (1 + ($x > 0 ? $x : -($x)))" ||
+            return 1
+    done
+}
+agrees "transform none"
+rmse=$(value t.json rmse)
+for kind in log asinh linear; do
+    agrees "transform a=$kind" --transform "a=$kind"
+    check "transform a=$kind: is another model" holds "$(value t.json rmse) != $rmse"
+done
+agrees "transform of several" --transform a=log,b=linear
+check "info says which" sh -c '"$1" info --model t.odvgp | grep -q "^scales   log(a + [0-9.e-]*), linear(b, [0-9]* knots)$"' sh "$tool"
+agrees "target-transform log" --target-transform log
+# Limits are mapped quantiles: T(y) is normal with mean m and deviation s between them; moments and the density follow.
+"$tool" predict --model t.odvgp --data held.csv --threads 1 --quiet --interval 0.6826894921370859 --keep y --out p.csv >t.txt 2>&1
+sd=$(awk -F, 'NR > 1 { s += $4; q += $4 * $4; n++ } END { printf "%.15g", sqrt(q / n - s / n * s / n) }' seen.csv)
+by_hand() {
+    awk -F, -v sd="$sd" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next } {
+        low = log($(at["lower"])); high = log($(at["upper"])); m = (low + high) / 2; s = (high - low) / 2; y = $(at["y"])
+        mean = exp(m + s * s / 2); dev = mean * sqrt(exp(s * s) - 1)
+        if ((mean / $(at["mean"]) - 1) ^ 2 > 1e-12 || (dev / $(at["sd_y"]) - 1) ^ 2 > 1e-12) bad = 1
+        z = (log(y) - m) / s; sum += -0.5 * log(6.283185307179586) - log(s) - z * z / 2 - log(y) + log(sd); n++
+        square += ((y - mean) / sd) ^ 2
+    } END { if (bad || n != 60) exit 1; printf "%.9g %.9g\n", sum / n, sqrt(square / n) }' p.csv >hand.txt &&
+        read -r l r <hand.txt && holds "($l - ($(value p.json loglik))) ^ 2 < 1e-10 && ($r - $(value p.json rmse)) ^ 2 < 1e-10"
+}
+check "target-transform log: moments, density and limits by hand" by_hand
+agrees "target-transform asinh" --target-transform asinh
+agrees "all together" --transform all=asinh --target-transform log --levels means
+"$tool" sample --model t.odvgp --data held.csv --samples 2 --out s.csv --quiet
+check "samples are of the target, above 0" awk -F, 'NR > 1 && !($1 > 0 && $2 > 0) { exit 1 }' s.csv
+sed '2s/,k[0-9]*,/,never,/' held.csv >new.csv
+check "levels means: an unseen level has the mean" "$tool" predict --model t.odvgp --data new.csv --out p.csv --quiet >t.txt 2>&1
+"$tool" predict --model t.odvgp --data held.csv --out p2.csv --quiet >t.txt 2>&1
+check "levels means: the other rows stay" sh -c 'tail -n +3 p.csv >q.csv; tail -n +3 p2.csv | cmp - q.csv && ! cmp p.csv p2.csv'
+"$tool" predict --model t.odvgp --data held.csv --learn --out-model learned.odvgp --out p.csv --quiet >t.txt 2>&1
+check "a model that has learned rows keeps its scales" sh -c \
+    '"$1" info --model learned.odvgp >a.txt; "$1" info --model t.odvgp >b.txt; grep ^scales a.txt >c.txt && grep ^scales b.txt | cmp - c.txt' \
+    sh "$tool"
+"$tool" predict --model learned.odvgp --data held.csv --json --quiet >q.json
+"$tool" predict --model t.odvgp --data held.csv --json --quiet >p.json
+check "and is better on them" holds "$(value q.json rmse) < $(value p.json rmse)"
+train --data seen.csv --basis coupled --beta 20 --transform a=log --target-transform log --levels means --model r.odvgp >/dev/null
+check "resume goes on with them" "$tool" train --resume r.odvgp --data seen.csv --iters 40 --model r.odvgp --quiet
+check "resume refuses others" refuses "the model was made with a=log" train --resume r.odvgp --data seen.csv --transform b=log
+fit --data seen.csv --basis coupled --beta 20 --model old.odvgp
+check "without them the file is as before" grep -aq "$(printf 'odvgpcsv\002')" old.odvgp
+check "without them a new level is refused" refuses "'never' is none of the 12 levels" predict --model old.odvgp --data new.csv
+{ echo a,y; awk 'BEGIN { for (i = 0; i < 14; i++) print i * i "," i }'; } >few.csv
+"$tool" train --data few.csv --iters 5 --basis coupled --beta 3 --transform a=linear --model few.odvgp --quiet >/dev/null
+check "knots are means of five rows and more" sh -c '"$1" info --model few.odvgp | grep -q "linear(a, 2 knots)"' sh "$tool"
+check "a picture of them" sh -c '"$1" train --data seen.csv --iters 5 --basis coupled --beta 5 --transform a=log --target-transform log \
+    --plot t.svg --model t2.odvgp --quiet && grep -q "</svg>" t.svg' sh "$tool"
+check "refused: a text" refuses "column 2 (kind) is text: --levels" train --data seen.csv --transform kind=log
+check "refused: no column" refuses "there is no column 'q'" train --data seen.csv --transform q=log
+check "refused: no kind" refuses "must be none, auto, or NAME=log, asinh or linear" train --data seen.csv --transform a=exp
+check "refused: two targets" refuses "only for one target" train --data seen.csv --target b,y --target-transform log
+check "refused: classes" refuses "only for one target and --likelihood gaussian" train --data seen.csv --target kind \
+    --target-transform log
+check "refused: means of classes" refuses "two classes" train --data seen.csv --target b,y --levels means
