@@ -1,26 +1,23 @@
-/*  choose.h - --basis auto with --auto-tries above 1: candidates for these data, and the race between
-    them (race.h).
+/*  choose.h - --basis auto with --auto-tries above 1, as by default: candidates for these data, and
+    the race between them (race.h).
 
-    The first candidate is what plan.h says. The others have other members and sizes, the same warm
-    starts, and as many steps as take the same counted operations. A tenth of the training rows, at
-    least LEAST_VALID and at most MOST_VALID, drawn by the seed, are held out and score them. Then a
-    model of all rows gets the winner's parameters and does the rest of its steps. */
+    The first candidate is what plan.h says. The others are rows of one table: other members, sizes
+    and kernels, with the same warm starts, and as many steps as take the same counted operations. Of
+    the training rows a tenth, or where there are fewer than 2,000 up to a fifth, at most MOST_VALID,
+    drawn by the seed, are held out and score them. Then a model of all rows gets the winner's
+    parameters and does the rest of its steps. */
 #ifndef TOOL_CHOOSE_H
 #define TOOL_CHOOSE_H
 
 #include "race.h"
 #include "train.h"
 
-enum {
-	MOST_TRIES = 6,
-	LEAST_VALID = 200,
-	MOST_VALID = 5000,
-	RACE_LEAST_ROWS = 2000,
-	MOST_WARM = 8
-};
+enum { MOST_TRIES = 8, LEAST_VALID = 200, MOST_VALID = 5000, RACE_LEAST_ROWS = 500, MOST_WARM = 8 };
 static const double RACE_SHARE = 1.0 / 3;
+/*  Of a candidate's operations, in those of the first one. */
+static const double MOST_COSTS = 1.2;
 /*  Of the model of an exact candidate; a score and an evaluation take a copy of it. */
-static const double MOST_EXACT_BYTES = 3e9;
+static const double MOST_EXACT_BYTES = 1.25e9;
 
 typedef struct choice {
 	/* Its options before plan.h, and of each candidate. */
@@ -38,11 +35,16 @@ typedef struct choice {
 	int quiet;
 	/* What was tried, a line each. */
 	bytes table;
+	/* Training rows whose inputs differ. */
+	ptrdiff_t distinct;
 } choice;
 
 /* ---- rows ---- */
 
-static ptrdiff_t rows_held(ptrdiff_t n) { return smaller(MOST_VALID, larger(LEAST_VALID, n / 10)); }
+static ptrdiff_t rows_held(ptrdiff_t n)
+{
+	return smaller(MOST_VALID, larger(n / 10, smaller(LEAST_VALID, n / 5)));
+}
 
 /*  Copies the `count` rows with this flag of a table with so many columns. */
 static double *choose_rows(
@@ -86,27 +88,58 @@ static options options_copy(const options *o)
 	return copy;
 }
 
-/*  What a candidate has besides the plan's. NULL, 0: the plan's. */
+/*  What a candidate has besides the plan's: NULL, 0. `rows`: of training, from and to. */
 typedef struct variant {
-	const char *basis, *kernel, *warm, *natgrad_step, *natgrad_warmup;
+	int classes;
+	ptrdiff_t from, to;
+	const char *basis, *kernel;
 	ptrdiff_t beta, gamma;
 	/* 1: begins with the first candidate's hyperparameters, whose slots have the same names. */
 	int follows;
+	const char *warm, *natgrad_step, *natgrad_warmup;
 } variant;
+
+/*  The best come first: a race has --auto-tries - 1 of those that fit the data. What cannot win
+    within the same operations stands behind; bench/results/auto.txt has the races. */
+static const variant variants[] = {
+		{0, 0, EXACT_ROWS, "exact", NULL, 0, 0, 1, "off", NULL, NULL},
+		{0, 0, EXACT_ROWS, "exact", "rbf(ard)", 0, 0, 1, "off", NULL, NULL},
+		{0, 0, EXACT_ROWS, "exact", "matern32(ard)", 0, 0, 1, "off", NULL, NULL},
+		{0, 0, SGPR_ROWS, NULL, "matern32(ard)", 0, 0, 1, NULL, NULL, NULL},
+		{0, 0, SGPR_ROWS, NULL, "rbf(ard)", 0, 0, 1, NULL, NULL, NULL},
+		{0, SGPR_ROWS, PTRDIFF_MAX, "solve", NULL, 300, 300, 1, NULL, NULL, NULL},
+		{0, SGPR_ROWS, PTRDIFF_MAX, "orth", NULL, 300, 700, 1, NULL, NULL, NULL},
+		{0, SGPR_ROWS, PTRDIFF_MAX, NULL, "matern32(ard)", 0, 0, 1, NULL, NULL, NULL},
+		{0, SGPR_ROWS, PTRDIFF_MAX, NULL, "rbf(ard)", 0, 0, 1, NULL, NULL, NULL},
+		{0, 0, SGPR_ROWS, "solve", NULL, 300, 300, 1, NULL, NULL, NULL},
+		{1, 0, PTRDIFF_MAX, NULL, "matern52(ard, variance=50)", 0, 0, 0, "off", "0.5-0.05",
+				"20:1e-3"},
+		{1, 0, PTRDIFF_MAX, NULL, NULL, 0, 0, 0, NULL, "0.5-0.05", "20:1e-3"},
+		{1, 0, PTRDIFF_MAX, NULL, "matern52(ard, variance=200)", 0, 0, 0, "off", "0.5-0.05",
+				"20:1e-3"},
+};
+enum { VARIANTS = sizeof variants / sizeof *variants };
 
 static void variant_store(options *o, int id, const char *text)
 {
 	if (text && !o->given[id]) option_store(o, id, copy_text(text));
 }
 
+/*  Of a prediction of mean and variance. */
+static double row_flops(const odvgp_config *c)
+{
+	double R = (double)(c->layer[0].M + c->layer[0].M_gamma);
+	return R * (2 * (double)c->layer[0].P * R + 50 + 13 * (double)c->layer[0].D);
+}
+
 /*  Of a score: q's optimum, a predictor, predictions. */
 static double score_flops(const odvgp_config *c, int fit_q, ptrdiff_t rows)
 {
-	double R = (double)(c->layer[0].M + c->layer[0].M_gamma), P = (double)c->layer[0].P,
-		   D = (double)c->layer[0].D, predictor = 4 * P * R * R * R;
+	double R = (double)(c->layer[0].M + c->layer[0].M_gamma),
+		   predictor = 4 * (double)c->layer[0].P * R * R * R;
 	if (c->objective == ODVGP_OBJECTIVE_EXACT) predictor = R * R * R;
 	else if (fit_q) predictor += fit_q_flops(c);
-	return predictor + (double)rows * R * (2 * P * R + 50 + 13 * D);
+	return predictor + (double)rows * row_flops(c);
 }
 
 static void candidate_name(choice *c, int k)
@@ -163,10 +196,11 @@ static void candidate_make(choice *c, int k, double flops, int follows)
 	race_entry *e = &c->list[k];
 	options *o = &c->o[k];
 	bytes unused = {NULL, 0, 0};
+	int from = follows && c->fit.s.likelihood == ODVGP_LIKELIHOOD_GAUSSIAN;
 	options_settle(o);
 	if (flops > 0) {
 		odvgp_config g = model_config(o, &c->fit, c->w, c->isa, &unused);
-		double start = init_flops(&g) + (o->value[OPT_WARM] ? warm_flops(o, &g) : 0),
+		double start = init_flops(&g) + (from ? c->list[0].start_flops : warm_flops(o, &g)),
 			   most = g.optim.kind == ODVGP_OPTIMIZER_LBFGS ? 200 : 5000,
 			   least = g.objective == ODVGP_OBJECTIVE_EXACT    ? 8
 					   : g.optim.kind == ODVGP_OPTIMIZER_LBFGS ? 20
@@ -178,9 +212,8 @@ static void candidate_make(choice *c, int k, double flops, int follows)
 	e->config = model_config(o, &c->fit, c->w, c->isa, &unused);
 	free(unused.at);
 	candidate_warm(c, k);
-	int gaussian = c->fit.s.likelihood == ODVGP_LIKELIHOOD_GAUSSIAN;
-	e->fit_q = gaussian;
-	e->from = follows && gaussian ? 0 : -1;
+	e->fit_q = c->fit.s.likelihood == ODVGP_LIKELIHOOD_GAUSSIAN;
+	e->from = from ? 0 : -1;
 	e->steps = iters_of(o, c->fit.train.n);
 	e->step_flops = step_flops(&e->config);
 	e->start_flops = init_flops(&e->config);
@@ -191,65 +224,44 @@ static void candidate_make(choice *c, int k, double flops, int follows)
 }
 
 /*  Adds a variant of the options before plan.h that takes as long as the first candidate. */
-static void candidate_add(choice *c, const variant *v, int tries)
+static void candidate_add(choice *c, const variant *v)
 {
 	int k = c->r.count;
-	if (k >= tries || (v->kernel && c->before.given[OPT_KERNEL])) return;
 	options *o = &c->o[k];
+	const odvgp_config *first = &c->list[0].config;
+	const char *basis = v->basis ? v->basis : c->o[0].value[OPT_BASIS];
+	ptrdiff_t beta = v->basis ? v->beta : first->layer[0].M,
+			  gamma = v->basis ? v->gamma : first->layer[0].M_gamma;
+	beta = smaller(beta, larger(first->layer[0].M, share_of(c->distinct, 3)));
+	gamma = smaller(gamma, larger(0, c->distinct - beta));
 	*o = options_copy(&c->before);
-	ptrdiff_t distinct = count_distinct(c->fit.train.X, c->fit.train.n, c->fit.s.D),
-			  first = c->list[0].config.layer[0].M,
-			  beta = smaller(v->beta, larger(first, share_of(distinct, 3))),
-			  gamma = smaller(v->gamma, larger(0, distinct - beta));
-	option_store(o, OPT_BASIS, copy_text(v->basis));
-	if (v->beta) plan_number(o, OPT_BETA, beta);
-	if (v->gamma) plan_number(o, OPT_GAMMA, gamma);
+	option_store(o, OPT_BASIS, copy_text(basis));
+	if (beta) plan_number(o, OPT_BETA, beta);
+	if (gamma) plan_number(o, OPT_GAMMA, gamma);
 	variant_store(o, OPT_KERNEL, v->kernel);
-	variant_store(o, OPT_WARM, v->warm);
+	variant_store(o, OPT_WARM, v->warm ? v->warm : c->o[0].value[OPT_WARM]);
 	variant_store(o, OPT_NATGRAD_STEP, v->natgrad_step);
 	variant_store(o, OPT_NATGRAD_WARMUP, v->natgrad_warmup);
 	candidate_make(c, k, race_total(&c->r, &c->list[0]), v->follows);
-	int large = is_exact(basis_of(o)) &&
-				(double)odvgp_model_size(&c->list[k].config, NULL) > MOST_EXACT_BYTES;
+	const odvgp_config *g = &c->list[k].config;
+	int large = is_exact(basis_of(o)) && (double)odvgp_model_size(g, NULL) > MOST_EXACT_BYTES;
+	/* Its least steps are too many operations. */
+	large |= race_total(&c->r, &c->list[k]) > MOST_COSTS * race_total(&c->r, &c->list[0]);
 	if (large) options_free(o);
 	else c->r.count++;
 }
 
-/*  With few rows exact regression is affordable, and SGPR has many points: another kernel may gain
-    more than another member. */
-static void candidates_regression(choice *c, int tries)
+/*  Those of the table that fit the data and the options. */
+static void candidates_add(choice *c, int tries)
 {
-	const char *warm = c->o[0].value[OPT_WARM], *basis = c->o[0].value[OPT_BASIS];
-	ptrdiff_t beta = c->list[0].config.layer[0].M, gamma = c->list[0].config.layer[0].M_gamma;
 	ptrdiff_t n = c->fit.train.n + c->held.n;
-	int few = n <= SGPR_ROWS, same = strcmp(basis, "solve") == 0;
-	const variant solve = {"solve", NULL, warm, NULL, NULL, 300, 300, 1},
-				  orth = {"orth", NULL, warm, NULL, NULL, 300, 700, 1},
-				  exact = {"exact", NULL, "off", NULL, NULL, 0, 0, 1},
-				  rough = {basis, "matern32(ard)", warm, NULL, NULL, beta, gamma, 1},
-				  smooth = {basis, "rbf(ard)", warm, NULL, NULL, beta, gamma, 1};
-	const variant *kernels[] = {&rough, &smooth}, *members[] = {same ? &orth : &solve, &orth};
-	int others = same ? 1 : 2;
-	if (n <= EXACT_ROWS) candidate_add(c, &exact, tries);
-	for (int k = 0; few && k < 2; k++) candidate_add(c, kernels[k], tries);
-	for (int k = 0; k < others; k++) candidate_add(c, members[k], tries);
-	for (int k = 0; !few && k < 2; k++) candidate_add(c, kernels[k], tries);
-}
-
-/*  The first one's sizes, from a larger variance of the kernel and with larger natural steps. */
-static void candidates_classes(choice *c, int tries)
-{
-	const odvgp_config *g = &c->list[0].config;
-	const char *basis = c->o[0].value[OPT_BASIS], *steps = "0.5-0.05", *up = "20:1e-3";
-	const variant high = {basis, "matern52(ard, variance=50)", "off", steps, up, g->layer[0].M,
-						  g->layer[0].M_gamma, 0},
-				  higher = {basis, "matern52(ard, variance=200)", "off", steps, up, g->layer[0].M,
-						  g->layer[0].M_gamma, 0},
-				  quick = {basis, NULL, c->o[0].value[OPT_WARM], steps, up, g->layer[0].M,
-						  g->layer[0].M_gamma, 0};
-	candidate_add(c, &high, tries);
-	candidate_add(c, &quick, tries);
-	candidate_add(c, &higher, tries);
+	int classes = has_classes(c->fit.s.likelihood);
+	for (int i = 0; i < VARIANTS && c->r.count < tries; i++) {
+		const variant *v = &variants[i];
+		int fits = v->classes == classes && n > v->from && n <= v->to,
+			same = v->basis && strcmp(v->basis, c->o[0].value[OPT_BASIS]) == 0;
+		if (fits && !same && !(v->kernel && c->before.given[OPT_KERNEL])) candidate_add(c, v);
+	}
 }
 
 /* ---- the race ---- */
@@ -293,6 +305,55 @@ static void choice_table(choice *c)
 		bytes_print(b, "  better than the first by %.5f +- %.5f a row\n", r->gain, r->error);
 }
 
+/*  A candidate's config for all rows. */
+static odvgp_config candidate_config(const choice *c, int k)
+{
+	odvgp_config g = c->list[k].config;
+	ptrdiff_t few = g.N;
+	g.N = c->fit.train.n + c->held.n;
+	if (g.optim.batch == few) g.optim.batch = g.N;
+	if (is_exact(basis_of(&c->o[k]))) g.layer[0].M = g.N;
+	return g;
+}
+
+/*  Bytes of its file, without what the tool keeps in it; 0: the model cannot be made. */
+static size_t config_bytes(const odvgp_config *g)
+{
+	odvgp_model *model;
+	size_t size = odvgp_model_size(g, NULL), bytes = 0;
+	void *block = size ? malloc(size) : NULL;
+	if (block && !odvgp_model_init(&model, g, block, size, NULL))
+		bytes = odvgp_save_size(model, 0, NULL);
+	free(block);
+	return bytes;
+}
+
+/*  An exact model holds every row: says what that costs afterwards, beside the sparse candidate that
+    came closest. */
+static void choice_cost(const choice *c)
+{
+	const race *r = &c->r;
+	const race_entry *list = r->list;
+	int of[2] = {r->winner, -1};
+	if (c->quiet || !is_exact(basis_of(&c->o[r->winner])) || !list[r->winner].model) return;
+	for (int i = 0; i < r->count; i++)
+		if (list[i].rounds && !list[i].info.status && !is_exact(basis_of(&c->o[i])) &&
+				(of[1] < 0 || list[i].mean > list[of[1]].mean))
+			of[1] = i;
+	double rate = measured_rate(c->w, 1);
+	for (int k = 0; k < 2 && of[k] >= 0; k++) {
+		odvgp_config g = candidate_config(c, of[k]);
+		fprintf(stderr, "%s%s: a file of %.3g MB, about %.3g us a row",
+				k ? "; " : "note: ", list[of[k]].name, (double)config_bytes(&g) / 1e6,
+				1e6 * row_flops(&g) / fmax(1, rate));
+		if (k)
+			fprintf(stderr, ", loglik %.4f lower (--basis %s --beta %td)",
+					list[of[0]].mean - list[of[1]].mean, c->o[of[1]].value[OPT_BASIS],
+					g.layer[0].M);
+	}
+	fputc('\n', stderr);
+}
+
 /*  The winner's options become those of the training: all of its steps, until choice_continue. */
 static void choice_store(const choice *c, options *o)
 {
@@ -332,7 +393,7 @@ static int choice_due(const options *o, const dataset *d, int tries, bytes *note
 	else if (d->train.n < RACE_LEAST_ROWS)
 		bytes_print(&why, "there are %td training rows, and it begins at %d", d->train.n,
 				RACE_LEAST_ROWS);
-	if (tries > 1 && why.used)
+	if (tries > 1 && why.used && o->given[OPT_AUTO_TRIES])
 		bytes_print(notes, "note: --auto-tries %d: no race, because %s\n", tries, why.at);
 	int due = tries > 1 && !why.used;
 	free(why.at);
@@ -368,8 +429,8 @@ static void choice_make(choice *c, options *o, const dataset *d)
 	c->o[0] = options_copy(o);
 	candidate_make(c, 0, 0, 0);
 	c->r.count = 1;
-	if (has_classes(d->s.likelihood)) candidates_classes(c, tries);
-	else candidates_regression(c, tries);
+	c->distinct = count_distinct(c->fit.train.X, c->fit.train.n, c->fit.s.D);
+	candidates_add(c, tries);
 	choice_announce(c);
 	odvgp_watch watch = library_watch(c->w->watch);
 	c->r.watch = &watch;
@@ -383,6 +444,7 @@ static void choice_make(choice *c, options *o, const dataset *d)
 	if (s) return;
 	choice_table(c);
 	if (!c->quiet) fputs(c->table.at, stderr);
+	choice_cost(c);
 	choice_store(c, o);
 }
 

@@ -101,8 +101,8 @@ enum {
       "weights of rows by class: balanced is rows / (classes x rows of the class)") \
     X(BASIS, "basis", "NAME", "auto", TRAIN | KEPT, \
       "one of the bases below, or auto: by the data's size (orth with options of its steps)") \
-    X(AUTO_TRIES, "auto-tries", "N", "1", TRAIN, \
-      "--basis auto: race at most N candidates on rows held out (1: none, at most 6)") \
+    X(AUTO_TRIES, "auto-tries", "N", "4", TRAIN, \
+      "--basis auto: race at most N candidates on rows held out (1: none, at most 8)") \
     X(LAYERS, "layers", "LIST", NULL, FIT | KEPT, \
       "deep model, from the inputs up: BASIS[:KEY=VALUE,...]; ...; BASIS " \
       "(keys: beta, gamma, dim, patch=hxw, stride)") \

@@ -6,11 +6,11 @@ awk 'function uniform() { seed = seed * 16807 % 2147483647; return seed / 214748
         print a "," b "," sin(a) + b * b / 9 + 0.2 * uniform() } }' >grid.csv
 awk -F, '{ print int($1 / 3) "," int($2 / 3) ",c" int((int($1 / 3) + int($2 / 3) + $3 / 4) % 3) }' grid.csv >labels.csv
 race() { "$tool" train --threads 1 --json "$@"; }
-race --data grid.csv --auto-tries 4 --model raced.odvgp >t.json 2>err.txt
+race --data grid.csv --model raced.odvgp >t.json 2>err.txt
 check "race: says on which rows, and what it chose" test \
     "$(grep -c '^race on 240 rows held out' err.txt) $(grep -c '  chosen$' err.txt)" = "1 1"
-check "race: two others beside the first, and one that costs too much" test \
-    "$(grep -c ' loglik ' err.txt) $(grep -c '  exact .* no room' err.txt)" = "3 1"
+check "race: three others beside the first, and none that costs too much" test \
+    "$(grep -c ' loglik ' err.txt) $(grep -c 'exact' err.txt)" = "4 0"
 check "race: adds at most half of a training, a third of all" holds \
     "$(sed -n 's/^race on.*adds \([0-9]*\) % .*/\1/p' err.txt) <= 50"
 "$tool" info --model raced.odvgp >info.txt
@@ -33,7 +33,7 @@ race --data grid.csv --auto-tries 1 --model one.odvgp >t.json 2>err.txt
 check "race: none with --auto-tries 1" sh -c '! grep -q "race on" err.txt'
 "$tool" train --data plain.csv --threads 1 --auto-tries 4 --model few.odvgp >t.txt 2>err.txt
 check "race: none with few rows" sh -c '! grep -q "race on" err.txt'
-check "race: which is said" grep -q '^note: --auto-tries 4: no race, because there are 200 training rows, and it begins at 2000$' err.txt
+check "race: which is said" grep -q '^note: --auto-tries 4: no race, because there are 200 training rows, and it begins at 500$' err.txt
 # no_race WHY ARGUMENTS...: is this said?
 no_race() {
     why=$1
@@ -52,12 +52,22 @@ awk -F, -v OFS=, '{ $3 = int(3 + 2 * $3) } 1' plain.csv >counts.csv
 check "race: none of counts" no_race "the likelihood is poisson" --data counts.csv --likelihood poisson
 check "race: none of two targets" no_race "there are 2 targets" --data two.csv --target 2-3
 check "race: none of a model that goes on" no_race "--resume is given" --data grid.csv --resume one.odvgp --iters 9
+awk 'function uniform() { seed = seed * 16807 % 2147483647; return seed / 2147483647 }
+    BEGIN { seed = 7; for (i = 0; i < 520; i++) { a = uniform(); b = uniform()
+        print a "," b "," sin(40 * a) * cos(30 * b) + 0.1 * uniform() } }' >few.csv
+race --data few.csv --model few.odvgp >t.json 2>err.txt
+check "race: exact where there are few rows" test "$(values t.json basis beta)" = "exact 520"
+check "race: and says what that costs" grep -Eq \
+    '^note: exact.*: a file of [0-9.]+ MB, about [0-9.]+ us a row; sgpr [0-9]+: .*, loglik [0-9.]+ lower' err.txt
+size=$(sed -n 's/^note: exact[^;]*: a file of \([0-9.]*\) MB.*/\1/p' err.txt | head -n 1)
+check "race: the size is that of the file, but for the tool's part" holds \
+    "$size <= 1.001e-6 * $(wc -c <few.odvgp) && $size > 0.9e-6 * $(wc -c <few.odvgp)"
 "$tool" train --data plain.csv --threads 1 --model few.odvgp >t.txt 2>err.txt
 check "race: nothing is said without --auto-tries" sh -c '! grep -q "race" err.txt'
 check "refused: --auto-tries with --folds" refuses "--folds and --auto-tries exclude each other" train --data plain.csv --folds 3 --auto-tries 3
 race --data labels.csv --auto-tries 2 --set lik.nodes=8 --model labels.odvgp >t.json 2>err.txt
 check "race: of classes" test "$(grep -c '  chosen$' err.txt) $(value t.json likelihood)" = "1 softmax"
-for bad in 0 7 x; do
+for bad in 0 9 x; do
     check "refused: --auto-tries $bad" refuses "--auto-tries $bad" train --data grid.csv --auto-tries $bad \
         --model bad.odvgp
 done
