@@ -9128,8 +9128,10 @@ static gp__prediction *gp__predict_begin(
 
 /*	Their reals. */
 #ifdef ODVGP_NO_TRANSFORMS
+#define GP__TRANSFORMED   0
 #define GP__TRANSFORMS(p) ((void)(p), (ptrdiff_t)0)
 #else
+#define GP__TRANSFORMED   1
 #define GP__TRANSFORMS(p) ((ptrdiff_t)((p)->version >> 16))
 #endif
 #define GP__EACH_TRANSFORM(r, p, v) \
@@ -21309,7 +21311,7 @@ static ptrdiff_t gp__predictor_sizes(const gp__unit *u, gp__predictor *p)
 	p->seed[1] = (uint32_t)(c->seed >> 32);
 	p->magic = GP__PREDICTOR_MAGIC;
 	p->version = GP__PREDICTOR_VERSION;
-	if (!u->layer)
+	if (GP__TRANSFORMED && !u->layer)
 		p->version |= (uint32_t)gp__transforms_put(u->model->transforms, u->D, NULL) << 16;
 	p->real_size = sizeof(odvgp_real);
 	p->base_kernels = u->kernel.base_kernels;
@@ -21535,7 +21537,7 @@ static void gp__predictor_write(gp__unit *u, const odvgp_scales *sc, gp__predict
 		gp__copy(v.rule, m->tape.rule, gp__rule_numbers(m->tape.lik_nodes));
 	}
 	if (p->mixed) gp__copy_slot(m, m->slot_mixing, v.mixing);
-	if (!u->layer) gp__transforms_put(m->transforms, u->D, v.transforms);
+	if (GP__TRANSFORMED && !u->layer) gp__transforms_put(m->transforms, u->D, v.transforms);
 	gp__copy_or(v.x_mean, u->layer ? NULL : sc->x_mean, u->D, 0);
 	gp__copy_or(v.x_scale, u->layer ? NULL : sc->x_scale, u->D, 1);
 	gp__copy_or(v.y_mean, hidden ? NULL : sc->y_mean, p->T, 0);
