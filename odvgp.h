@@ -207,6 +207,8 @@ CONTENTS   (search for a tag with its arrows)
 									on threads
 	ODVGP_NO_TRANSFORMS		-		leave out transformed columns: blocks and files that have them
 									return E_UNSUPPORTED
+	ODVGP_TRANSFORMS		-		with ODVGP_PREDICT_ONLY, whose blocks have none otherwise: serve
+									transformed columns
 	ODVGP_MAX_BASE_KERNELS	8		most base kernels in an expression, 1..32
 	ODVGP_MAX_LAYERS		3		most layers, 1..8
 	ODVGP_LIKELIHOODS, _KERNELS, _MEMBERS
@@ -3394,6 +3396,127 @@ GP__INLINE odvgp_real gp__stored_c(odvgp_real v)
 #else
 #define gp__stored_c(v) (v)
 #endif
+#ifdef ODVGP_PREDICT_ONLY
+/* --- without libm --- */
+
+#if defined(__GNUC__) && defined(__ARM_FP) && defined(ODVGP_FLOAT) && !defined(__aarch64__)
+#define GP__ROWS_ARM
+#endif
+
+/*	By bits, then Newton's steps. */
+GP__INLINE odvgp_real gp__rows_sqrt(odvgp_real x)
+{
+#ifdef GP__ROWS_ARM
+	odvgp_real y;
+	__asm__("vsqrt.f32 %0, %1" : "=t"(y) : "t"(x));
+#else
+	odvgp_real y = gp__real_c((gp__bits_c(x) >> 1) + (gp__bits_c(1) >> 1));
+	for (int k = 0; k < (sizeof y == 4 ? 4 : 5); k++) y = GP__R(0.5) * (y + x / y);
+#endif
+	return y;
+}
+
+#define GP__LOG_TOP(S, c)    p = GP__R(c);
+#define GP__LOG_HORNER(S, c) p = p * r + GP__R(c);
+
+/*	log(1 + x) for x >= 0. */
+static odvgp_real gp__rows_log1p(odvgp_real x)
+{
+	odvgp_real u = gp__stored_c(1 + x), f, s, p, r;
+	const gp__u_c root = gp__bits_c(1) - gp__bits_c(GP__R(0.70710678118654752440));
+	int k = (int)((gp__bits_c(u) + root) >> GP__MANTISSA) - GP__BIAS;
+	f = gp__real_c(gp__bits_c(u) - ((gp__u_c)k << GP__MANTISSA)) - 1;
+	s = f / (2 + f);
+	r = s * s;
+	GP__P_LOG(GP__LOG_TOP, GP__LOG_HORNER, )
+	p = f - GP__R(0.5) * f * f + s * (GP__R(0.5) * f * f + r * p);
+	return (odvgp_real)k * GP__R(GP__LN2_HIGH) +
+		   ((odvgp_real)k * GP__R(GP__LN2_LOW) + p + (x - (u - 1)) / u);
+}
+#define GP__ROOT  gp__rows_sqrt
+#define GP__LOG1P gp__rows_log1p
+#else
+#define GP__ROOT     GP__SQRT
+#define GP__LOG1P(x) ((odvgp_real)gp__log1p((gp__wide)(x)))
+#endif
+
+/* --- transformed columns ---
+
+	Records of reals: column, kind, how many numbers follow, and these: c, s, low, high, or all
+	`from`, then all `to`. Releases that do not know them refuse the version. */
+
+#if !defined(ODVGP_PREDICT_ONLY) || defined(ODVGP_TRANSFORMS)
+#define GP__TRANSFORM_MOST (3 + 2 * ODVGP_MOST_KNOTS) /* of a record */
+
+/*	T(x) of a record, and its derivatives. */
+GP__NOINLINE odvgp_real gp__transform(
+		const odvgp_real *r, odvgp_real x, odvgp_real *slope, odvgp_real *bend)
+{
+	const odvgp_real *a = r + 3;
+	const ptrdiff_t n = (ptrdiff_t)r[2] / 2;
+	*bend = 0;
+	if (r[1] == ODVGP_TRANSFORM_LINEAR) {
+		ptrdiff_t k = 1;
+		while (k < n - 1 && x > a[k]) k++;
+		*slope = (a[n + k] - a[n + k - 1]) / (a[k] - a[k - 1]);
+		return a[n + k - 1] + *slope * (x - a[k - 1]);
+	}
+	const odvgp_real u = x < a[2] ? a[2] : x > a[3] ? a[3] : x;
+	odvgp_real z, y, w = 1;
+	if (r[1] == ODVGP_TRANSFORM_LOG) {
+		z = u + a[0];
+		y = z < 1 ? -GP__LOG1P(1 / z - 1) : GP__LOG1P(z - 1);
+		*slope = 1 / z;
+		z = 1;
+	} else {
+		z = (u - a[0]) / a[1];
+		w = GP__ROOT(1 + z * z);
+		y = GP__LOG1P(GP__MAX(z, -z) + z * z / (1 + w));
+		y = z < 0 ? -y : y;
+		*slope = 1 / (a[1] * w);
+	}
+	if (u == x) *bend = -z * *slope * *slope / w;
+	return y + *slope * (x - u);
+}
+
+/*	Whether r, of `left` reals, is a record of a column above `above` and below D. Its numbers are
+	also tried as floats, which files may make of them. */
+static int gp__transform_ok(const odvgp_real *r, ptrdiff_t left, ptrdiff_t above, ptrdiff_t D)
+{
+	odvgp_real f[GP__TRANSFORM_MOST], slope, bend;
+	if (left < 7 || !(r[0] > (odvgp_real)above && r[0] < (odvgp_real)D) ||
+			!(r[2] >= 4 && r[2] <= 2 * ODVGP_MOST_KNOTS))
+		return 0;
+	const int linear = r[1] == ODVGP_TRANSFORM_LINEAR;
+	const ptrdiff_t n = (ptrdiff_t)r[2], h = n / 2;
+	if (left < 3 + n || r[0] != (odvgp_real)(float)(ptrdiff_t)r[0] || r[2] != (odvgp_real)(2 * h) ||
+			(!linear && (n != 4 || !(r[1] == ODVGP_TRANSFORM_LOG || r[1] == ODVGP_TRANSFORM_ASINH))))
+		return 0;
+	GP__FOR(i, 3 + n) {
+		if (!(r[i] > GP__R(-1e30) && r[i] < GP__R(1e30))) return 0;
+		f[i] = (odvgp_real)(float)r[i];
+	}
+	GP__FOR(k, linear ? h : 2) {
+		const odvgp_real *x = f + 3 + (linear ? k : 2 + k), y = x[linear ? h : 0];
+		if (k && (linear ? !(x[0] > x[-1] && y > x[h - 1]) : !(x[0] >= x[-1]))) return 0;
+		gp__transform(f, x[0], &slope, &bend);
+		if (!(slope > GP__R(1e-30) && slope < GP__R(1e30)) || (!linear && !(f[4] > 0))) return 0;
+	}
+	return 1;
+}
+
+/*	The same of all records. */
+static int gp__transforms_ok(const odvgp_real *r, ptrdiff_t left, ptrdiff_t D)
+{
+	for (ptrdiff_t above = -1, n; left; left -= n, r += n) {
+		if (!gp__transform_ok(r, left, above, D)) return 0;
+		above = (ptrdiff_t)r[0];
+		n = 3 + (ptrdiff_t)r[2];
+	}
+	return 1;
+}
+#endif
+
 #ifndef ODVGP_PREDICT_ONLY
 GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp_real y)
 {
@@ -9013,78 +9136,19 @@ static gp__prediction *gp__predict_begin(
 	return t;
 }
 
-/* --- transformed columns ---
-
-	Records of reals: column, kind, how many numbers follow, and these: c, s, low, high, or all
-	`from`, then all `to`. Releases that do not know them refuse the version. */
+/* --- transformed columns --- */
 
 /*	Their reals. */
 #ifdef ODVGP_NO_TRANSFORMS
+#define GP__TRANSFORMED   0
 #define GP__TRANSFORMS(p) ((void)(p), (ptrdiff_t)0)
 #else
+#define GP__TRANSFORMED   1
 #define GP__TRANSFORMS(p) ((ptrdiff_t)((p)->version >> 16))
 #endif
-#define GP__TRANSFORM_MOST (3 + 2 * ODVGP_MOST_KNOTS) /* of a record */
 #define GP__EACH_TRANSFORM(r, p, v) \
 	for (const odvgp_real *r = (v).transforms, *gp__end = r + GP__TRANSFORMS(p); r < gp__end; \
 			r += 3 + (ptrdiff_t)r[2])
-
-/*	T(x) of a record, and its derivatives. */
-GP__NOINLINE odvgp_real gp__transform(
-		const odvgp_real *r, odvgp_real x, odvgp_real *slope, odvgp_real *bend)
-{
-	const odvgp_real *a = r + 3;
-	const ptrdiff_t n = (ptrdiff_t)r[2] / 2;
-	*bend = 0;
-	if (r[1] == ODVGP_TRANSFORM_LINEAR) {
-		ptrdiff_t k = 1;
-		while (k < n - 1 && x > a[k]) k++;
-		*slope = (a[n + k] - a[n + k - 1]) / (a[k] - a[k - 1]);
-		return a[n + k - 1] + *slope * (x - a[k - 1]);
-	}
-	const odvgp_real u = x < a[2] ? a[2] : x > a[3] ? a[3] : x;
-	odvgp_real z, y, w = 1;
-	if (r[1] == ODVGP_TRANSFORM_LOG) {
-		z = u + a[0];
-		y = (odvgp_real)gp__log((gp__wide)z);
-		*slope = 1 / z;
-		z = 1;
-	} else {
-		z = (u - a[0]) / a[1];
-		w = GP__SQRT(1 + z * z);
-		y = (odvgp_real)gp__log1p((gp__wide)(GP__MAX(z, -z) + z * z / (1 + w)));
-		y = z < 0 ? -y : y;
-		*slope = 1 / (a[1] * w);
-	}
-	if (u == x) *bend = -z * *slope * *slope / w;
-	return y + *slope * (x - u);
-}
-
-/*	Whether r, of `left` reals, is a record of a column above `above` and below D. Its numbers are
-	also tried as floats, which files may make of them. */
-static int gp__transform_ok(const odvgp_real *r, ptrdiff_t left, ptrdiff_t above, ptrdiff_t D)
-{
-	odvgp_real f[GP__TRANSFORM_MOST], slope, bend;
-	if (left < 7 || !(r[0] > (odvgp_real)above && r[0] < (odvgp_real)D) ||
-			!(r[2] >= 4 && r[2] <= 2 * ODVGP_MOST_KNOTS))
-		return 0;
-	const int linear = r[1] == ODVGP_TRANSFORM_LINEAR;
-	const ptrdiff_t n = (ptrdiff_t)r[2], h = n / 2;
-	if (left < 3 + n || r[0] != (odvgp_real)(float)(ptrdiff_t)r[0] || r[2] != (odvgp_real)(2 * h) ||
-			(!linear && (n != 4 || !(r[1] == ODVGP_TRANSFORM_LOG || r[1] == ODVGP_TRANSFORM_ASINH))))
-		return 0;
-	GP__FOR(i, 3 + n) {
-		if (!(r[i] > GP__R(-1e30) && r[i] < GP__R(1e30))) return 0;
-		f[i] = (odvgp_real)(float)r[i];
-	}
-	GP__FOR(k, linear ? h : 2) {
-		const odvgp_real *x = f + 3 + (linear ? k : 2 + k), y = x[linear ? h : 0];
-		if (k && (linear ? !(x[0] > x[-1] && y > x[h - 1]) : !(x[0] >= x[-1]))) return 0;
-		gp__transform(f, x[0], &slope, &bend);
-		if (!(slope > GP__R(1e-30) && slope < GP__R(1e30)) || (!linear && !(f[4] > 0))) return 0;
-	}
-	return 1;
-}
 
 /*	Multiplies gradients [n,D] in what the columns of X [n,D] became: in X. */
 static void gp__transform_slopes(
@@ -12056,12 +12120,7 @@ static int gp__predictor_reals_ok(const gp__predictor *p)
 		GP__FOR(t, p->T)
 			if (v.y_mean[t] != 0 || v.y_scale[t] != 1) return 0;
 	if (lik && of->param[0].rate && !(v.lik_params[0] < 1)) return 0;
-	ptrdiff_t left = GP__TRANSFORMS(p), column = -1;
-	for (const odvgp_real *r = v.transforms; left; r += 3 + (ptrdiff_t)r[2]) {
-		if (!gp__transform_ok(r, left, column, p->D)) return 0;
-		column = (ptrdiff_t)r[0];
-		left -= 3 + (ptrdiff_t)r[2];
-	}
+	if (GP__TRANSFORMS(p) && !gp__transforms_ok(v.transforms, GP__TRANSFORMS(p), p->D)) return 0;
 	/* beta comes first: all reals */
 	return gp__finite(v.beta, (ptrdiff_t)gp__predictor_reals(p));
 }
@@ -13463,6 +13522,13 @@ ODVGP_API GP__COLD size_t odvgp_online_seal(odvgp_online *o, odvgp_info *info)
 #if !(defined(ODVGP_NO_TRAINING) || defined(ODVGP_FLOAT_ONLY)) || defined(ODVGP_PREDICT_ONLY)
 
 #define GP__ROWS_VERSION 2
+#if defined(ODVGP_TRANSFORMS) || !defined(ODVGP_PREDICT_ONLY)
+#define GP__ROWS_TRANSFORMS(p) ((p)->format >> 16)
+#define GP__ROWS_RECORDS(X)    X(transforms, GP__ROWS_TRANSFORMS(p))
+#else
+#define GP__ROWS_TRANSFORMS(p) 0u
+#define GP__ROWS_RECORDS(X)
+#endif
 /*	Sizes are below it, so that products of four fit 64 bits. */
 #define GP__ROWS_MOST 65536
 enum {
@@ -13479,7 +13545,8 @@ enum { GP__ROWS_SUM = GP__WHITE + 1, GP__ROWS_PRODUCT };
 
 /*	Head of a compact block. */
 typedef struct {
-	uint32_t magic, format; /* format: 256 times the version, and bytes of a real */
+	/* format: bytes of a real, 256 times the version, above bit 16 GP__TRANSFORMS */
+	uint32_t magic, format;
 	uint32_t bytes, sum;    /* of the block; checksum of what follows */
 	uint32_t D, M, M_gamma;
 	uint32_t P, F, T, y_rows, units;
@@ -13500,8 +13567,8 @@ typedef struct {
 	odvgp_real *alpha, *a;      /* [M,P], [Mg,P] */
 	odvgp_real *L, *R, *A, *b;  /* A [D,P], b [P] of the mean function */
 	/* of all units */
-	odvgp_real *x_mean, *mixing, *lik, *y_mean, *y_scale;   /* [D] [F,P] [lik_params] [F] [F] */
-	odvgp_real *next;                                       /* behind the unit */
+	odvgp_real *x_mean, *mixing, *lik, *y_mean, *y_scale; /* [D] [F,P] [lik_params] [F] [F] */
+	odvgp_real *transforms, *next;                        /* records; behind the unit */
 } gp__compact_view;
 
 /*	X(field, reals): arrays of the block, then of each unit. */
@@ -13511,7 +13578,8 @@ typedef struct {
 	X(mixing, p->flags & GP__ROWS_MIXED ? p->P * p->F : 0) \
 	X(lik, p->lik_params) \
 	X(y_mean, p->F) \
-	X(y_scale, p->F)
+	X(y_scale, p->F) \
+	GP__ROWS_RECORDS(X)
 #define GP__ROWS_UNIT(X) \
 	X(shift, C) \
 	X(factor, C) \
@@ -13615,6 +13683,7 @@ typedef struct gp__row {
 	/* NULL, or stores moments of y instead and returns 0 if they are finite; classes' work [y_rows] */
 	odvgp_real (*y)(struct gp__row *r, size_t i, size_t n, const odvgp_gradient *to);
 	odvgp_real *share;
+	odvgp_real *x, *steep; /* [D] of transformed columns, and their derivatives */
 } gp__row;
 
 static size_t gp__row_init(const gp__compact *p, gp__row *r, int gradients, odvgp_real *scratch)
@@ -13638,6 +13707,10 @@ static size_t gp__row_init(const gp__compact *p, gp__row *r, int gradients, odvg
 	GP__PLACE(mean_by_x, own)
 	GP__PLACE(var_by_x, own)
 	GP__PLACE(share, p->y_rows > p->T ? p->y_rows : 0)
+	if (GP__ROWS_TRANSFORMS(p)) {
+		GP__PLACE(x, p->D)
+		GP__PLACE(steep, p->D)
+	}
 #undef GP__PLACE
 	if (!gradients) r->slope = NULL;
 	return (size_t)(at - (uintptr_t)scratch) / sizeof(odvgp_real);
@@ -13648,8 +13721,7 @@ static size_t gp__row_init(const gp__compact *p, gp__row *r, int gradients, odvg
 
 /*	Where ARM's FPU loads several reals at once: n / width rounds, which leave n % width; operands
 	are %1, %2, ... */
-#if defined(__GNUC__) && defined(__ARM_FP) && defined(ODVGP_FLOAT) && !defined(__aarch64__)
-#define GP__ROWS_ARM
+#ifdef GP__ROWS_ARM
 #define GP__ROWS_BY(width, n, code, ...) \
 	if (n >= width) { \
 		size_t k = n / width; \
@@ -13737,37 +13809,6 @@ GP__INLINE odvgp_real gp__rows_power(odvgp_real x)
 	GP__P_POWER(GP__ROWS_TOP, GP__ROWS_HORNER)
 	return gp__real_c(gp__bits_c(p) + (gp__bits_c(n) << GP__MANTISSA)) -
 		   gp__real_c((gp__u_c)1 << GP__MANTISSA); /* what x at its least gives */
-}
-
-/*	By bits, then Newton's steps. */
-GP__INLINE odvgp_real gp__rows_sqrt(odvgp_real x)
-{
-#ifdef GP__ROWS_ARM
-	odvgp_real y;
-	__asm__("vsqrt.f32 %0, %1" : "=t"(y) : "t"(x));
-#else
-	odvgp_real y = gp__real_c((gp__bits_c(x) >> 1) + (gp__bits_c(1) >> 1));
-	for (int k = 0; k < (sizeof y == 4 ? 4 : 5); k++) y = GP__R(0.5) * (y + x / y);
-#endif
-	return y;
-}
-
-#define GP__LOG_TOP(S, c)    p = GP__R(c);
-#define GP__LOG_HORNER(S, c) p = p * r + GP__R(c);
-
-/*	log(1 + x) for x >= 0. */
-static odvgp_real gp__rows_log1p(odvgp_real x)
-{
-	odvgp_real u = gp__stored_c(1 + x), f, s, p, r;
-	const gp__u_c root = gp__bits_c(1) - gp__bits_c(GP__R(0.70710678118654752440));
-	int k = (int)((gp__bits_c(u) + root) >> GP__MANTISSA) - GP__BIAS;
-	f = gp__real_c(gp__bits_c(u) - ((gp__u_c)k << GP__MANTISSA)) - 1;
-	s = f / (2 + f);
-	r = s * s;
-	GP__P_LOG(GP__LOG_TOP, GP__LOG_HORNER, )
-	p = f - GP__R(0.5) * f * f + s * (GP__R(0.5) * f * f + r * p);
-	return (odvgp_real)k * GP__R(GP__LN2_HIGH) +
-		   ((odvgp_real)k * GP__R(GP__LN2_LOW) + p + (x - (u - 1)) / u);
 }
 
 /*	cos and sin of 2 pi t by quarter turns. */
@@ -14252,7 +14293,8 @@ static odvgp_status gp__rows_check(const gp__compact *p, size_t bytes)
 	gp__compact_view v;
 	const uint32_t *size = &p->D;
 	if (bytes < sizeof *p || p->magic != GP__ROWS_MAGIC) return ODVGP_E_FORMAT;
-	if (p->format != GP__ROWS_VERSION * 256 + sizeof(odvgp_real)) return ODVGP_E_UNSUPPORTED;
+	if (p->format != GP__ROWS_VERSION * 256 + sizeof(odvgp_real) + (GP__ROWS_TRANSFORMS(p) << 16))
+		return ODVGP_E_UNSUPPORTED;
 	for (; size < (const uint32_t *)(p + 1); size++)
 		if (*size >= GP__ROWS_MOST) return ODVGP_E_FORMAT;
 	if (!p->D || !p->M || !p->P || !p->F || (p->units != 1 && p->units != p->P) ||
@@ -14273,6 +14315,10 @@ static odvgp_status gp__rows_check(const gp__compact *p, size_t bytes)
 	const size_t reals = (p->bytes - gp__rows_head(p)) / sizeof(odvgp_real);
 	if (!gp__finite(v.x_mean, (ptrdiff_t)reals) || !gp__rows_positive(v.y_scale, p->F))
 		return ODVGP_E_FORMAT;
+#ifdef ODVGP_TRANSFORMS
+	if (!gp__transforms_ok(v.transforms, (ptrdiff_t)GP__ROWS_TRANSFORMS(p), (ptrdiff_t)p->D))
+		return ODVGP_E_FORMAT;
+#endif
 	for (uint32_t k = 0; k < p->units; k++) {
 		gp__rows_next_unit(p, &v);
 		if (!gp__rows_positive(v.par, (size_t)(v.beta - v.par))) return ODVGP_E_FORMAT;
@@ -14556,12 +14602,33 @@ static odvgp_real gp__row_y(gp__row *r, size_t i, size_t n, const odvgp_gradient
 
 /* --- rows --- */
 
+#ifdef ODVGP_TRANSFORMS
+/*	What x becomes if columns are transformed. */
+static const odvgp_real *gp__row_columns(gp__row *r, const odvgp_real *x)
+{
+	odvgp_real *at = r->v.transforms, *end = at + GP__ROWS_TRANSFORMS(r->p), bend;
+	if (at == end) return x;
+	for (size_t d = 0; d < r->p->D; d++) {
+		r->x[d] = x[d];
+		r->steep[d] = 1;
+	}
+	for (; at < end; at += 3 + (ptrdiff_t)at[2]) {
+		const size_t d = (size_t)at[0];
+		r->x[d] = gp__transform(at, x[d], &r->steep[d], &bend);
+	}
+	return r->x;
+}
+#endif
+
 /*	One row of X through all units. */
 static void gp__row_run(gp__row *r, const odvgp_real *x, int variance)
 {
 	const gp__compact *p = r->p;
 	r->bad = !gp__finite(x, (ptrdiff_t)p->D);
 	gp__rows_view_of(p, &r->v);
+#ifdef ODVGP_TRANSFORMS
+	x = gp__row_columns(r, x);
+#endif
 	const uint32_t kind = r->v.node[0] & 255;
 	r->single = p->nodes == 1 && (kind <= GP__MATERN52 || kind == GP__PERIODIC);
 	for (r->first = 0; r->first < p->P; r->first += r->P) {
@@ -14579,9 +14646,11 @@ static void gp__row_put(const gp__row *r, size_t i, size_t n, const odvgp_gradie
 	for (size_t f = 0; f < F; f++)
 		for (size_t d = 0; d < D; d++) {
 			const size_t at = (f * n + i) * D + d;
-			const odvgp_real scale = r->bad ? 0 : r->v.y_scale[f];
-			if (to->dmean) to->dmean[at] = scale * gp__rows_mix(r, f, r->mean_by_x + d, D, 0);
-			if (to->dvar) to->dvar[at] = scale * scale * gp__rows_mix(r, f, r->var_by_x + d, D, 1);
+			const odvgp_real scale = r->bad ? 0 : r->v.y_scale[f],
+							 by = GP__ROWS_TRANSFORMS(r->p) && !r->bad ? r->steep[d] : 1;
+			if (to->dmean) to->dmean[at] = scale * gp__rows_mix(r, f, r->mean_by_x + d, D, 0) * by;
+			if (to->dvar)
+				to->dvar[at] = scale * scale * gp__rows_mix(r, f, r->var_by_x + d, D, 1) * by;
 		}
 }
 
@@ -14806,14 +14875,12 @@ static odvgp_status gp__compact_head(const odvgp_server *s, gp__compact *p, odvg
 				from->layers > 1 ? "has several layers"
 				: from->patches.height ? "is of images"
 									   : "learns online (odvgp_online_start)");
-	if (from->version >> 16)
-		return gp__unsupported(info, "server", "has transformed columns");
 	const gp__likelihood *lik = &gp__likelihoods[from->likelihood];
 	const uint32_t *words = gp__predictor_kernel(from);
 	const int linear = gp__mean_functions[from->mean_function].A ||
 					   from->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY;
 	p->magic = GP__ROWS_MAGIC;
-	p->format = GP__ROWS_VERSION * 256 + sizeof(odvgp_real);
+	p->format = GP__ROWS_VERSION * 256 + sizeof(odvgp_real) + (from->version & 0xffff0000u);
 	p->D = (uint32_t)from->D;
 	p->M = (uint32_t)from->M;
 	p->M_gamma = (uint32_t)from->M_gamma;
@@ -14890,6 +14957,7 @@ ODVGP_API GP__COLD odvgp_status odvgp_compact(
 		if (unit) continue;
 		if (p->flags & GP__ROWS_LINEAR) gp__copy(v.x_mean, own.x_mean, from->D);
 		if (from->mixed) gp__copy(v.mixing, own.mixing, (ptrdiff_t)from->F * from->P);
+		gp__copy(v.transforms, own.transforms, GP__TRANSFORMS(from));
 		const int flags = gp__likelihoods[from->likelihood].flags,
 				  scaled = flags & GP__LIK_SCALABLE;
 		gp__copy(v.lik, own.lik_params, (ptrdiff_t)from->lik_params);
@@ -21285,7 +21353,7 @@ static ptrdiff_t gp__predictor_sizes(const gp__unit *u, gp__predictor *p)
 	p->seed[1] = (uint32_t)(c->seed >> 32);
 	p->magic = GP__PREDICTOR_MAGIC;
 	p->version = GP__PREDICTOR_VERSION;
-	if (!u->layer)
+	if (GP__TRANSFORMED && !u->layer)
 		p->version |= (uint32_t)gp__transforms_put(u->model->transforms, u->D, NULL) << 16;
 	p->real_size = sizeof(odvgp_real);
 	p->base_kernels = u->kernel.base_kernels;
@@ -21511,7 +21579,7 @@ static void gp__predictor_write(gp__unit *u, const odvgp_scales *sc, gp__predict
 		gp__copy(v.rule, m->tape.rule, gp__rule_numbers(m->tape.lik_nodes));
 	}
 	if (p->mixed) gp__copy_slot(m, m->slot_mixing, v.mixing);
-	if (!u->layer) gp__transforms_put(m->transforms, u->D, v.transforms);
+	if (GP__TRANSFORMED && !u->layer) gp__transforms_put(m->transforms, u->D, v.transforms);
 	gp__copy_or(v.x_mean, u->layer ? NULL : sc->x_mean, u->D, 0);
 	gp__copy_or(v.x_scale, u->layer ? NULL : sc->x_scale, u->D, 1);
 	gp__copy_or(v.y_mean, hidden ? NULL : sc->y_mean, p->T, 0);
