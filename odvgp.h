@@ -8185,6 +8185,27 @@ static double gp__robustmax_log_p(const gp__density *p, double x, double *d)
 	return log(all);
 }
 
+/*	The integral from a place over `limit` standard deviations, from each narrow step to the next:
+	log p rises by one at each mean_k, which panels that do not end there can miss. */
+static void gp__robustmax_march(
+		const gp__density *p, gp__place from, double limit, double top, double *sum)
+{
+	const gp__lik_job *job = p->job;
+	const ptrdiff_t y = (ptrdiff_t)job->Y[p->at] * job->ld + p->at;
+	const double way = limit < 0 ? -1 : 1, last = from.t + limit;
+	for (ptrdiff_t n = 0; n < job->F && way * (last - from.t) > 0; n++) {
+		double end = last;
+		for (ptrdiff_t k = p->at; k < job->F * job->ld; k += job->ld) {
+			double t = ((double)job->mean[k] - (double)job->mean[y]) / p->sd;
+			if (k != y && gp__sd(job, k) < 0.01 * p->sd && way * (t - from.t) > 0 &&
+					way * (end - t) > 0)
+				end = t;
+		}
+		gp__march(p, from, end - from.t, 1, top, sum);
+		from.t = from.e = end;
+	}
+}
+
 /*	p = other + (1 - epsilon - other) P, P the integral, begun at the largest of some places. */
 static double gp__robustmax_density(const gp__lik_job *job, ptrdiff_t at)
 {
@@ -8198,11 +8219,11 @@ static double gp__robustmax_density(const gp__lik_job *job, ptrdiff_t at)
 		top = GP__MAX(top, L);
 	}
 	scale = (1 - e - other) * exp(top - 0.5 * gp__log_2pi);
-	if (scale <= 0) return log(other);
+	if (scale <= 1e-300 * other) return log(other);
 	sum = other / scale;
 	if (!gp__trapezoid(&p, from, 0.5, top, &sum)) {
-		gp__march(&p, from, -9, 1, top, &sum);
-		gp__march(&p, from, 9, 1, top, &sum);
+		gp__robustmax_march(&p, from, -9, top, &sum);
+		gp__robustmax_march(&p, from, 9, top, &sum);
 	}
 	return log(scale * sum);
 }
