@@ -1874,8 +1874,7 @@ ODVGP_API odvgp_status odvgp_predict_functions(const odvgp_server *server, const
 		cov          [F,n,n] as odvgp_predict_cov has it; scratch for n rows then
 		scratch      odvgp_predict_gradient_scratch bytes for some rows >= 1
 	Returns  as odvgp_predict; also E_UNSUPPORTED: several layers, images
-	Cost     two to three times that of odvgp_predict; (M + Mg) D^2 n more for
-			 each Hessian
+	Cost     about twice that of odvgp_predict; (M + Mg) D^2 n more for each Hessian
 	Threads  any number on one server, each with its own scratch; it writes nothing else, so an
 			 interrupt may call it */
 typedef struct odvgp_gradient {
@@ -21855,9 +21854,11 @@ static void gp__nat_gamma_change(gp__unit *u, odvgp_real tau)
 		odvgp_real *g = gp__node_of(u, u->a_slot)->d + p * Mg;
 		if (u->shift.id) gp__nat_hybrid_back(u, p, g);
 		if (exact) gp__cholesky_solve(&u->model->tape.blas, Mg, gp__value(u, u->L_v), Mg, g);
-		GP__FOR(i, Mg)
-			g[i] *= tau * c->optim.gamma_step_ratio /
-					(exact ? 1 : gp__value(u, u->gamma_residual)[i] + eps);
+		GP__FOR(i, Mg) {
+			odvgp_real by = exact ? 1 : gp__value(u, u->gamma_residual)[i] + eps;
+			if (by > 0) g[i] *= tau * c->optim.gamma_step_ratio / by;
+			if (!(by > 0) || !gp__finite(g + i, 1)) g[i] = 0; /* the kernel underflows: a stays */
+		}
 	}
 }
 
