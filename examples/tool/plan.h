@@ -7,8 +7,8 @@
     A pass of the collapsed bound over n rows with M points takes about 8 n M^2 operations. SGPR
     gets the M for which 60 passes take FLOPS, up to five times as many from 20,000 to 100,000 rows,
     but at most a third of the rows: with more points than that L-BFGS has nothing left to choose.
-    Where this leaves fewer than LEAST_SGPR points for more than SGPR_ROWS rows, SOLVE-GP on
-    minibatches follows warm starts. Other likelihoods, mixed and independent outputs get COUPLED,
+    From MANY_ROWS rows on SOLVE-GP on minibatches follows warm starts, and ends when validation rows
+    say so. Other likelihoods, mixed and independent outputs get COUPLED,
     ORTH or SOLVE-GP by the number of rows. */
 #ifndef TOOL_PLAN_H
 #define TOOL_PLAN_H
