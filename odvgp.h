@@ -395,8 +395,9 @@ CONTENTS   (search for a tag with its arrows)
 #define ODVGP_KERNEL_POLYNOMIAL (1u << 7)
 #define ODVGP_KERNEL_CONSTANT   (1u << 8)
 #define ODVGP_KERNEL_WHITE      (1u << 9)
+#define ODVGP_KERNEL_ADDITIVE   (1u << 10)
 #ifndef ODVGP_KERNELS
-#define ODVGP_KERNELS 0x3ffu
+#define ODVGP_KERNELS 0x7ffu
 #endif
 #define ODVGP_MEMBER_COUPLED   (1u << 0)
 #define ODVGP_MEMBER_ORTH      (1u << 1)
@@ -1099,12 +1100,14 @@ typedef struct odvgp_config {
 		/* The kernel as an expression: sums, products and parentheses of base kernels
 			   name(lengthscale, variance=1, ard, dims=0:3+5)
 		   Names: rbf, matern12, matern32, matern52, rq(.., alpha=1), periodic(.., period=1);
+		   additive, a sum over columns of a matern52 of each;
 		   without a lengthscale linear(variance, ard), constant(variance), white(variance),
 		   polynomial(variance, offset=1, degree=2). >>kernels has the formulas. dims=0:3+5 selects
 		   columns 0, 1, 2, 5, none twice. ard gives each column its own lengthscale (linear: its
-		   own variance). white is noise of f: only on the diagonal of K(X,X). No initialisation
-		   estimates alpha and period. The text must live until the model is made. Default
-		   "matern52(ard)". */
+		   own variance; additive: both); with ard=2:5+7:9 the columns 2, 3, 4 share one, and 7, 8,
+		   as indicators of one variable should. white is noise of f: only on the diagonal of
+		   K(X,X). No initialisation estimates alpha and period. The text must live until the model
+		   is made. Default "matern52(ard)". */
 		const char *kernel;
 		/* Inputs and outputs (latent functions), each >= 1. Above layer[0] D is the P of the layer
 		   below, with image_output times its patches; 0 means that. odvgp_likelihood relates the
@@ -1769,9 +1772,9 @@ ODVGP_API odvgp_events odvgp_model_events(const odvgp_model *model);
 ODVGP_API size_t odvgp_kernel_text(const odvgp_model *model, char *text, size_t text_bytes);
 #endif
 
-/*	The column of X to which number k of the first layer's slot "kernel.<term>.lengthscale" (linear:
-	"kernel.<term>.variance") belongs; -1 if there is no such number, or without ard, where one
-	serves all columns. */
+/*	The column of X, of several that share it the first, to which number k of the first layer's slot
+	"kernel.<term>.lengthscale" (linear, additive: "kernel.<term>.variance") belongs; -1 if there is
+	no such number, or without ard, where one serves all columns. */
 ODVGP_API ptrdiff_t odvgp_kernel_column(const odvgp_model *model, int term, ptrdiff_t k);
 
 /* --- predictors --- */
@@ -3262,9 +3265,10 @@ enum {
 	GP__POLYNOMIAL = 7,
 	GP__CONSTANT = 8,
 	GP__WHITE = 9,
+	GP__ADDITIVE = 10,
 	GP__BASE_KERNEL_TYPES
 };
-enum { GP__NO_INPUT, GP__DISTANCE, GP__CIRCLE, GP__INNER_PRODUCT };
+enum { GP__NO_INPUT, GP__DISTANCE, GP__CIRCLE, GP__INNER_PRODUCT, GP__BY_COLUMN };
 #define GP__NOT_RADIAL (-1)
 #define GP__MAX_NODES  (2 * ODVGP_MAX_BASE_KERNELS)
 #define GP__MAX_DEGREE 16
@@ -5241,13 +5245,14 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 		polynomial  (v x.z + offset)^degree
 		constant	v
 		white		v on the diagonal of K(X,X), 0 between two sets of points, even coinciding ones
+		additive	sum_d v_d matern52((x_d - z_d) / lengthscale_d)
 
 	An expression becomes a list of nodes: base kernels, and sums and products of earlier nodes. A
 	base kernel depends on one number per pair of points (its geometry): squared distance, inner
 	product, or for periodic the squared distance on circles, one revolution per period. Since
-	|(cos a, sin a) - (cos b, sin b)|^2 = 4 sin^2((a - b)/2), periodic is rbf of it. Base kernels
-	with the same geometry and columns form a group and share the number, except periodic ones and
-	those with ard.
+	|(cos a, sin a) - (cos b, sin b)|^2 = 4 sin^2((a - b)/2), periodic is rbf of it. The number of
+	additive is its value, the sum. Base kernels with the same geometry and columns form a group and
+	share the number, except periodic and additive ones and those with ard.
 
 	Rows are computed in chunks of GP__CHUNK columns that stay in L1. The adjoint differentiates a
 	chunk's nodes once: it stores H = dK/d(squared distance or inner product) and sums
@@ -5257,12 +5262,13 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 		dw_j = 2 (w_j sum_i G_ij - sum_i G_ij u_i),
 
 	or sum_i G_ij u_i for inner products: two matrix products. A lengthscale per column needs sum_ij
-	G_ij (u_i - w_j)^2. From circles, gradients go on to inputs and period. For products K a,
+	G_ij (u_i - w_j)^2. From circles, gradients go on to inputs and period. additive's functions of
+	one column, and their derivatives, are recomputed column by column. For products K a,
 	dloss/dK has the rank of a; K and H are kept from the forward run if they fit
 	config.kernel_cache_bytes.
 
-	Cost: n m (3 D + about 20 per base kernel); the adjoint as much again, and once more if nothing
-	is kept.
+	Cost: n m (3 D + about 20 per base kernel, and for additive 20 per column); the adjoint as much
+	again, and once more if nothing is kept.
 
 	To add a base kernel: its formula above, its number (>>vmath), its row in gp__base_kernel_kinds,
 	its values in gp__base_values and, if these use inner products, k(x,x) in gp__base_diag and
@@ -5285,7 +5291,8 @@ enum { GP__BASE_KERNEL_VALUES = 3 };
 
 /*	32-bit numbers only: predictors and files hold the struct as it is. */
 typedef struct {
-	/* nls lengthscales and nvar variances; ls, var, shape_param index hyp */
+	/* nls lengthscales and nvar variances; ls, var, shape_param index hyp. ard: 0, or 1 + the number
+	   of sets of columns that share theirs (GP__SHARED) */
 	uint32_t type, ard, nls, ls, nvar, var, shape_param;
 	uint32_t degree; /* of polynomial */
 	uint32_t group, given, ndims;
@@ -5324,6 +5331,7 @@ static const gp__base_kernel_kind gp__base_kernel_kinds[GP__BASE_KERNEL_TYPES] =
 		{"polynomial", GP__INNER_PRODUCT, GP__NOT_RADIAL, "offset"},
 		{"constant", GP__NO_INPUT, GP__NOT_RADIAL, NULL},
 		{"white", GP__NO_INPUT, GP__NOT_RADIAL, NULL},
+		{"additive", GP__BY_COLUMN, GP__MATERN52, NULL},
 };
 
 /*	The base kernel that has a group's geometry, columns and scales. */
@@ -5345,12 +5353,52 @@ static int gp__has_shape_param(const gp__base_kernel *base)
 
 static int gp__has_lengthscale(const gp__base_kernel *base)
 {
-	return gp__geometry(base) == GP__DISTANCE || gp__geometry(base) == GP__CIRCLE;
+	int geometry = gp__geometry(base);
+	return geometry == GP__DISTANCE || geometry == GP__CIRCLE || geometry == GP__BY_COLUMN;
 }
 
-/*	Whether one number serves all columns; else the points are scaled. */
-static int gp__one_lengthscale(const gp__base_kernel *base) { return base->nls && !base->ard; }
-static int gp__one_variance(const gp__base_kernel *base) { return base->nls || !base->ard; }
+static int gp__is_additive(const gp__base_kernel *base)
+{
+	return GP__KERNEL_HAS(GP__ADDITIVE) && base->type == GP__ADDITIVE;
+}
+
+/*	Whether columns have functions or numbers of their own, so that the points are scaled; else one
+	number serves all. */
+static int gp__by_column(const gp__base_kernel *base) { return base->ard || gp__is_additive(base); }
+static int gp__one_lengthscale(const gp__base_kernel *base)
+{
+	return base->nls && !gp__by_column(base);
+}
+static int gp__one_variance(const gp__base_kernel *base)
+{
+	return (base->nls && !gp__is_additive(base)) || !gp__by_column(base);
+}
+
+/*	Active column `index` as one of X. */
+static ptrdiff_t gp__column(const gp__base_kernel *base, ptrdiff_t index)
+{
+	for (uint32_t r = 0; r < base->nranges; r++) {
+		ptrdiff_t width = (ptrdiff_t)(base->range[r][1] - base->range[r][0]);
+		if (index < width) return (ptrdiff_t)base->range[r][0] + index;
+		index -= width;
+	}
+	return index;
+}
+
+/*	Set s of the active columns that share a number, where dims leave room: the first one, and 2^16
+	times how many. */
+#define GP__SHARED(base, s) ((base)->range[GP__MAX_RANGES - 1 - (s) / 2][1 - (s) % 2])
+
+/*	Which lengthscale (linear: variance; additive: both) belongs to active column d. */
+static uint32_t gp__number_of(const gp__base_kernel *base, ptrdiff_t d)
+{
+	uint32_t number = base->ard ? (uint32_t)d : 0;
+	for (uint32_t s = 0; s + 1 < base->ard; s++) {
+		uint32_t set = GP__SHARED(base, s), first = set & 0xffff;
+		if ((uint32_t)d > first) number -= GP__MIN((uint32_t)d - first, (set >> 16) - 1);
+	}
+	return number;
+}
 
 /* --- parsing: numbers and arguments ---
 	expr   = term {"+" term}
@@ -5359,6 +5407,7 @@ static int gp__one_variance(const gp__base_kernel *base) { return base->nls || !
 
 typedef struct {
 	const char *start, *at, *error; /* the first error, or NULL */
+	const char *ard;                /* what follows the last ard */
 	gp__kernel *k;
 	gp__wide *value;    /* [.][3] lengthscale, variance, shape parameter */
 	int depth, unknown; /* unknown: the error is a kernel's name */
@@ -5429,6 +5478,15 @@ static int gp__range_repeats(const gp__base_kernel *base, uint32_t n)
 	return 0;
 }
 
+/*	0:3 or 5 */
+static void gp__parse_range(gp__parser *p, uint32_t *range)
+{
+	range[0] = gp__parse_column(p);
+	range[1] = gp__accept(p, ":") ? gp__parse_column(p) : range[0] + 1;
+	if (range[1] <= range[0] || range[1] > p->k->D)
+		gp__parse_fail(p, "a range of columns is empty or beyond the inputs");
+}
+
 /*	dims=0:3+5 */
 static void gp__parse_dims(gp__parser *p, gp__base_kernel *base)
 {
@@ -5438,13 +5496,59 @@ static void gp__parse_dims(gp__parser *p, gp__base_kernel *base)
 		if (base->nranges == GP__MAX_RANGES) gp__parse_fail(p, "too many ranges in dims");
 		if (p->error) return;
 		uint32_t *range = base->range[base->nranges++];
-		range[0] = gp__parse_column(p);
-		range[1] = gp__accept(p, ":") ? gp__parse_column(p) : range[0] + 1;
-		if (range[1] <= range[0] || range[1] > p->k->D)
-			gp__parse_fail(p, "a range of columns is empty or beyond the inputs");
+		gp__parse_range(p, range);
 		if (gp__range_repeats(base, base->nranges)) gp__parse_fail(p, "dims names a column twice");
 		base->ndims += range[1] - range[0];
 	} while (!p->error && gp__accept(p, "+"));
+}
+
+/*	Whether the sets that share a number are ones of active columns, fit beside dims, and have no
+	column twice. */
+static int gp__shares_ok(const gp__base_kernel *base)
+{
+	if (base->ard > 1 + 2 * (GP__MAX_RANGES - base->nranges)) return 0;
+	for (uint32_t s = 0; s + 1 < base->ard; s++) {
+		uint32_t set = GP__SHARED(base, s), first = set & 0xffff, n = set >> 16;
+		if (n < 2 || n > base->ndims || first > base->ndims - n) return 0;
+		for (uint32_t r = 0; r < s; r++) {
+			uint32_t other = GP__SHARED(base, r), from = other & 0xffff;
+			if (first < from + (other >> 16) && from < first + n) return 0;
+		}
+	}
+	return 1;
+}
+
+static size_t gp__ranges_length(const char *at) { return strspn(at, "= \t0123456789:+"); }
+
+/*	What follows ard, once dims are known: =2:5+7:9, ranges that share a number. */
+static void gp__parse_shares(gp__parser *p, gp__base_kernel *base)
+{
+	const char *behind = p->at;
+	p->at = p->ard;
+	int more = gp__accept(p, "=");
+	while (more && !p->error) {
+		uint32_t range[2], d = 0, same = 0;
+		gp__parse_range(p, range);
+		uint32_t n = range[1] - range[0];
+		while (d < base->ndims && gp__column(base, (ptrdiff_t)d) != (ptrdiff_t)range[0]) d++;
+		if (p->error) return;
+		while (same < n && same < base->ndims - d &&
+				gp__column(base, (ptrdiff_t)(d + same)) == (ptrdiff_t)(range[0] + same))
+			same++;
+		if (same < n) gp__parse_fail(p, "ard names columns that are not neighbours in dims");
+		else if (d + n > 0xffff || base->ard > 2 * (GP__MAX_RANGES - base->nranges))
+			gp__parse_fail(p, "too many ranges or columns in ard");
+		else if (n > 1) {
+			base->ard++;
+			GP__SHARED(base, base->ard - 2) = d | n << 16;
+			if (!gp__shares_ok(base)) gp__parse_fail(p, "ard names a column twice");
+		}
+		more = gp__accept(p, "+");
+	}
+	gp__skip_spaces(p);
+	if (p->at < p->ard + gp__ranges_length(p->ard))
+		gp__parse_fail(p, "a range of columns is not understood");
+	if (!p->error) p->at = behind;
 }
 
 static gp__wide gp__parse_positive(gp__parser *p, gp__base_kernel *base, uint32_t given)
@@ -5487,6 +5591,8 @@ static void gp__parse_argument(gp__parser *p, gp__base_kernel *base, gp__wide *v
 	int scaled = gp__has_lengthscale(base), i = 0;
 	if (gp__accept(p, "ard")) {
 		base->ard = 1;
+		p->ard = p->at;
+		p->at += gp__ranges_length(p->at);
 		if (!scaled && base->type != GP__LINEAR)
 			gp__parse_fail(p, "this kernel has no number for each column (ard)");
 	} else if (gp__accept_key(p, "dims")) {
@@ -5543,6 +5649,7 @@ static uint32_t gp__parse_base_kernel(gp__parser *p)
 	if (gp__accept(p, "(") && !gp__accept(p, ")")) {
 		do gp__parse_argument(p, base, value);
 		while (!p->error && gp__accept(p, ","));
+		if (!p->error && base->ard) gp__parse_shares(p, base);
 		if (!gp__accept(p, ")")) gp__parse_fail(p, "')' is missing");
 	}
 	return gp__new_node(p, GP__NODE_BASE_KERNEL, k->base_kernels++, 0);
@@ -5577,16 +5684,18 @@ static uint32_t gp__parse_operands(gp__parser *p, uint32_t kind)
 
 static int gp__same_group(const gp__base_kernel *a, const gp__base_kernel *b)
 {
-	return gp__geometry(a) == gp__geometry(b) && gp__geometry(a) != GP__CIRCLE && !a->ard &&
-		   !b->ard && a->nranges == b->nranges && !memcmp(a->range, b->range, sizeof a->range);
+	return gp__geometry(a) == gp__geometry(b) && gp__geometry(a) != GP__CIRCLE &&
+		   !gp__by_column(a) && !gp__by_column(b) && a->nranges == b->nranges &&
+		   !memcmp(a->range, b->range, sizeof a->range);
 }
 
 /*	Positions of base kernel i's hyperparameters, and its group. */
 static void gp__base_finish(gp__kernel *k, uint32_t i)
 {
 	gp__base_kernel *base = &k->base[i];
-	base->nls = !gp__has_lengthscale(base) ? 0 : base->ard ? base->ndims : 1;
-	base->nvar = base->type == GP__LINEAR && base->ard ? base->ndims : 1;
+	uint32_t numbers = base->ndims ? gp__number_of(base, (ptrdiff_t)base->ndims - 1) + 1 : 1;
+	base->nls = gp__has_lengthscale(base) ? numbers : 0;
+	base->nvar = base->type == GP__LINEAR || gp__is_additive(base) ? numbers : 1;
 	base->ls = k->nhyp;
 	base->var = base->ls + base->nls;
 	base->shape_param = base->var + base->nvar;
@@ -5602,7 +5711,7 @@ static void gp__base_finish(gp__kernel *k, uint32_t i)
 GP__TRAINING odvgp_status gp__kernel_parse(
 		gp__kernel *k, const char *text, ptrdiff_t D, gp__wide *value, odvgp_info *info)
 {
-	gp__parser p = {text, text, NULL, k, value, 0, 0};
+	gp__parser p = {text, text, NULL, NULL, k, value, 0, 0};
 	memset(k, 0, sizeof *k);
 	k->D = (uint32_t)D;
 	GP__FOR(i, GP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS) value[i] = 1;
@@ -5628,6 +5737,15 @@ static gp__wide gp__geometric_mean(const odvgp_real *x, uint32_t n)
 	return gp__exp(sum / (gp__wide)n);
 }
 
+static void gp__put_range(gp__text *t, const char *before, ptrdiff_t from, ptrdiff_t to)
+{
+	gp__put(t, before);
+	gp__put_int(t, from);
+	if (to - from < 2) return;
+	gp__put(t, ":");
+	gp__put_int(t, to);
+}
+
 static void gp__put_base_kernel(gp__text *t, const gp__base_kernel *base, const odvgp_real *hyp)
 {
 	const gp__base_kernel_kind *kind = &gp__base_kernel_kinds[base->type];
@@ -5649,14 +5767,14 @@ static void gp__put_base_kernel(gp__text *t, const gp__base_kernel *base, const 
 		gp__put_int(t, (ptrdiff_t)base->degree);
 	}
 	if (base->ard) gp__put(t, ", ard");
-	for (uint32_t r = 0; r < base->nranges; r++) {
-		gp__put(t, r ? "+" : ", dims=");
-		gp__put_int(t, (ptrdiff_t)base->range[r][0]);
-		if (base->range[r][1] - base->range[r][0] > 1) {
-			gp__put(t, ":");
-			gp__put_int(t, (ptrdiff_t)base->range[r][1]);
-		}
+	for (uint32_t s = 0; s + 1 < base->ard; s++) {
+		uint32_t set = GP__SHARED(base, s);
+		ptrdiff_t from = gp__column(base, set & 0xffff);
+		gp__put_range(t, s ? "+" : "=", from, from + (set >> 16));
 	}
+	for (uint32_t r = 0; r < base->nranges; r++)
+		gp__put_range(t, r ? "+" : ", dims=", (ptrdiff_t)base->range[r][0],
+				(ptrdiff_t)base->range[r][1]);
 	gp__put(t, ")");
 }
 
@@ -5680,21 +5798,12 @@ GP__TRAINING void gp__put_kernel(
 /* --- points: a group's columns, centred except for inner products, cosine and sine for periodic,
    scaled if there is a number per column --- */
 
-static ptrdiff_t gp__column(const gp__base_kernel *base, ptrdiff_t index)
-{
-	for (uint32_t r = 0; r < base->nranges; r++) {
-		ptrdiff_t width = (ptrdiff_t)(base->range[r][1] - base->range[r][0]);
-		if (index < width) return (ptrdiff_t)base->range[r][0] + index;
-		index -= width;
-	}
-	return index;
-}
-
 static odvgp_real gp__base_column(const gp__base_kernel *base, const odvgp_real *hyp, ptrdiff_t d)
 {
-	if (!base->ard) return 1;
-	if (!base->nls) return GP__SQRT(hyp[base->var + (uint32_t)d]);
-	odvgp_real inverse = 1 / hyp[base->ls + (uint32_t)d];
+	if (!gp__by_column(base)) return 1;
+	uint32_t number = gp__number_of(base, d);
+	if (!base->nls) return GP__SQRT(hyp[base->var + number]);
+	odvgp_real inverse = 1 / hyp[base->ls + number];
 	/* as in gp__base_scale */
 	return GP__MIN(GP__R(GP__FAR_ROOT), inverse);
 }
@@ -5725,7 +5834,7 @@ static void gp__points(const gp__kernel *k, uint32_t group, const odvgp_real *hy
 				gp__wide angle = GP__W(gp__two_pi) * (gp__wide)x / (gp__wide)hyp[base->shape_param];
 				at[2 * d * cs] = (odvgp_real)gp__cos(angle) * scale;
 				at[(2 * d + 1) * cs] = (odvgp_real)gp__sin(angle) * scale;
-			} else at[d * cs] = base->ard ? gp__scaled(x, scale) : x;
+			} else at[d * cs] = gp__by_column(base) ? gp__scaled(x, scale) : x;
 		}
 	}
 }
@@ -5930,7 +6039,7 @@ static void gp__kernel_scratch(gp__arena *a, const gp__kernel *k, ptrdiff_t n, p
 		if (!adjoint) continue;
 		job->w[g] = gp__take(a, m, nd + 1);
 		job->V[g] = gp__take(a, m, nd + 1);
-		widest = GP__MAX(widest, nd + 1);
+		widest = GP__MAX(widest, gp__is_additive(gp__group_kernel(k, g)) ? 2 * nd : nd + 1);
 	}
 	if (!adjoint) return;
 	job->R = gp__take(a, rows, widest);
@@ -6043,7 +6152,8 @@ GP__INLINE void gp__base_values(const gp__kjob *job, uint32_t l, ptrdiff_t i, pt
 		gp__base_rq(isa, v, job->hyp[base->shape_param], scale, d2, k, dk, shape_param);
 		return;
 	case GP__LINEAR:
-		if (base->ard) v = 1; /* the points are scaled by it */
+	case GP__ADDITIVE:
+		if (gp__by_column(base)) v = 1; /* points are scaled by it, additive's functions have it */
 		for (int e = 0; e < GP__CHUNK; e++) k[e] = v * d2[e];
 		for (int e = 0; e < GP__CHUNK && dk; e++) dk[e] = v;
 		return;
@@ -6066,6 +6176,25 @@ GP__INLINE void gp__base_values(const gp__kjob *job, uint32_t l, ptrdiff_t i, pt
 	}
 }
 
+/*	A chunk of additive's function of one column: r^2, its values, H times its derivative in r^2. */
+typedef struct {
+	odvgp_real r2[GP__CHUNK], k[GP__CHUNK], h[GP__CHUNK];
+} gp__kcolumn;
+
+/*	That of active column d of group g, for current row `row` and the columns of K from j on. H: of
+	them, or NULL. */
+static void gp__column_values(const gp__kjob *job, uint32_t g, ptrdiff_t d, ptrdiff_t row,
+		ptrdiff_t j, const odvgp_real *H, gp__kcolumn *c)
+{
+	const gp__base_kernel *base = gp__group_kernel(job->k, g);
+	const odvgp__simd *isa = job->blas->isa;
+	isa->sqdist(1, job->u[g] + row * ((ptrdiff_t)base->ndims + 1) + d,
+			job->zt[g] + d * job->ld + j, job->ld, c->r2);
+	isa->radial(GP__MATERN52, job->hyp[base->var + gp__number_of(base, d)], 1, c->r2, c->k,
+			H ? c->h : NULL);
+	if (H) isa->combine(1, c->h, H, c->h);
+}
+
 /*	All nodes for current row `row` and the chunk of columns from j on. Returns the kernel's values:
 	`to`, or if that is NULL a part of c. */
 static const odvgp_real *gp__chunk_forward(
@@ -6080,6 +6209,13 @@ static const odvgp_real *gp__chunk_forward(
 		if (gp__geometry(gp__group_kernel(k, g)) == GP__INNER_PRODUCT) {
 			gp__zero(c->d2[g], GP__CHUNK);
 			GP__FOR(d, nd) isa->axpy(GP__CHUNK, u[d], zt + d * job->ld, c->d2[g]);
+		} else if (gp__is_additive(gp__group_kernel(k, g))) {
+			gp__kcolumn column;
+			gp__zero(c->d2[g], GP__CHUNK);
+			GP__FOR(d, nd) {
+				gp__column_values(job, g, d, row, j, NULL, &column);
+				isa->combine(0, c->d2[g], column.k, c->d2[g]);
+			}
 		} else isa->sqdist(nd, u, zt, job->ld, c->d2[g]);
 	}
 	for (uint32_t t = 0; t < k->nnode; t++) {
@@ -6270,8 +6406,10 @@ static void gp__kernel_begin(gp__kjob *job, gp__arena scratch, int adjoint)
 /*	Multiplications for `rows` rows, for the watch; exp counts as about 20 multiplications. */
 GP__TRAINING gp__wide gp__kernel_work(const gp__kjob *job, ptrdiff_t rows)
 {
-	return (gp__wide)rows * (gp__wide)job->m *
-		   ((gp__wide)job->k->D + 20 * (gp__wide)job->k->base_kernels);
+	gp__wide each = (gp__wide)job->k->D + 20 * (gp__wide)job->k->base_kernels;
+	GP__EACH_BASE(i, job->k)
+		if (gp__is_additive(&job->k->base[i])) each += 20 * (gp__wide)job->k->base[i].ndims;
+	return (gp__wide)rows * (gp__wide)job->m * each;
 }
 
 /*	job->K or job->out and, if job->kept, what the adjoint needs. */
@@ -6386,7 +6524,7 @@ static void gp__kernel_adjoint_lengthscales(gp__kjob *job, uint32_t g)
 	job->group = g;
 	gp__run(&job->blas->threads, job->tasks, gp__spread_task, job);
 	GP__FOR(d, nd) {
-		uint32_t h = base->ls + (uint32_t)(d / each);
+		uint32_t h = base->ls + gp__number_of(base, d / each);
 		odvgp_real sum = 0;
 		GP__FOR(r, job->rows) sum += job->R[r * (nd + 1) + d];
 		job->dhyp[h] += -2 * sum / job->hyp[h];
@@ -6426,13 +6564,57 @@ static void gp__points_adjoint(const gp__kjob *job, uint32_t g, ptrdiff_t n, con
 		const odvgp_real *points, odvgp_real *sums, odvgp_real *dX)
 {
 	ptrdiff_t nd = gp__group_dims(job->k, g), D = (ptrdiff_t)job->k->D;
-	int inner = gp__geometry(gp__group_kernel(job->k, g)) == GP__INNER_PRODUCT;
+	int moments = gp__geometry(gp__group_kernel(job->k, g)) < GP__INNER_PRODUCT;
 	GP__FOR(i, n) {
 		const odvgp_real *point = points + i * (nd + 1);
 		odvgp_real *gradient = sums + i * (nd + 1);
-		for (ptrdiff_t d = 0; d < nd && !inner; d++)
+		for (ptrdiff_t d = 0; d < nd && moments; d++)
 			gradient[d] = 2 * (gradient[nd] * point[d] - gradient[d]);
 		gp__point_back(job, g, X + i * D, point, gradient, dX ? dX + i * D : NULL);
+	}
+}
+
+/*	The functions of additive, by columns, so that each sum belongs to one task: the adjoints of
+	variance and lengthscale to R, up to a factor; the gradient of the points to T and V. */
+static void gp__columns_task(void *arg, int t)
+{
+	const gp__kjob *job = (const gp__kjob *)arg;
+	const odvgp__simd *isa = job->blas->isa;
+	uint32_t g = job->group;
+	ptrdiff_t nd = gp__group_dims(job->k, g);
+	gp__kcolumn c;
+	for (ptrdiff_t d = t; d < nd; d += job->tasks) {
+		odvgp_real variance = 0, length = 0;
+		const odvgp_real *zt = job->zt[g] + d * job->ld;
+		GP__FOR(r, job->rows) {
+			odvgp_real u = job->u[g][r * (nd + 1) + d], *to = job->T + r * (nd + 1) + d;
+			ptrdiff_t end = job->lower ? GP__MIN(job->m, job->first + r + 1) : job->m;
+			*to = 0;
+			for (ptrdiff_t j = 0; j < end; j += GP__CHUNK) {
+				ptrdiff_t cols = GP__MIN(end - j, GP__CHUNK);
+				const odvgp_real *H = job->H[g] + r * job->ld + j;
+				gp__column_values(job, g, d, r, j, H, &c);
+				variance += isa->dot(cols, H, c.k);
+				length += isa->dot(cols, c.h, c.r2);
+				*to += 2 * isa->slope(GP__CHUNK, u, zt + j, c.h); /* H is 0 beyond cols */
+				for (ptrdiff_t e = 0; e < cols && job->dX2; e++)
+					job->V[g][(j + e) * (nd + 1) + d] -= 2 * c.h[e] * (u - zt[j + e]);
+			}
+		}
+		job->R[2 * d] = variance;
+		job->R[2 * d + 1] = length;
+	}
+}
+
+static void gp__kernel_adjoint_columns(gp__kjob *job, uint32_t g)
+{
+	const gp__base_kernel *base = gp__group_kernel(job->k, g);
+	job->group = g;
+	gp__run(&job->blas->threads, job->tasks, gp__columns_task, job);
+	for (ptrdiff_t d = 0; job->dhyp && d < (ptrdiff_t)base->ndims; d++) {
+		uint32_t number = gp__number_of(base, d), ls = base->ls + number, var = base->var + number;
+		job->dhyp[var] += job->R[2 * d] / job->hyp[var];
+		job->dhyp[ls] += -2 * job->R[2 * d + 1] / job->hyp[ls];
 	}
 }
 
@@ -6443,13 +6625,16 @@ static void gp__kernel_adjoint_products(gp__kjob *job, uint32_t g)
 	ptrdiff_t nd = gp__group_dims(job->k, g), from = job->first * (ptrdiff_t)job->k->D;
 	/* columns of H beyond m are 0 */
 	ptrdiff_t m = job->lower ? GP__MIN(job->m, job->first + job->rows) : job->m;
-	if (base->ard && base->nls && job->dhyp) gp__kernel_adjoint_lengthscales(job, g);
-	if (gp__variances_wanted(job, base) || gp__points_wanted(job, base, job->dX2))
+	const int additive = gp__is_additive(base);
+	if (additive) gp__kernel_adjoint_columns(job, g);
+	else if (base->ard && base->nls && job->dhyp) gp__kernel_adjoint_lengthscales(job, g);
+	if (!additive && (gp__variances_wanted(job, base) || gp__points_wanted(job, base, job->dX2)))
 		odvgp_gemm(job->blas, 1, 0, m, nd + 1, job->rows, 1, job->H[g], job->ld, job->u[g], nd + 1,
 				1, job->V[g], nd + 1);
 	if (!gp__points_wanted(job, base, job->dX1)) return;
-	odvgp_gemm(job->blas, 0, 0, job->rows, nd + 1, m, 1, job->H[g], job->ld, job->w[g], nd + 1, 0,
-			job->T, nd + 1);
+	if (!additive)
+		odvgp_gemm(job->blas, 0, 0, job->rows, nd + 1, m, 1, job->H[g], job->ld, job->w[g], nd + 1,
+				0, job->T, nd + 1);
 	gp__points_adjoint(job, g, job->rows, job->X1 + from, job->u[g], job->T,
 			job->dX1 ? job->dX1 + from : NULL);
 }
@@ -6462,7 +6647,7 @@ static void gp__kernel_adjoint_variances(gp__kjob *job, uint32_t g)
 	GP__FOR(d, nd) {
 		odvgp_real sum = 0;
 		GP__FOR(j, job->m) sum += job->w[g][j * (nd + 1) + d] * job->V[g][j * (nd + 1) + d];
-		uint32_t h = base->var + (uint32_t)d;
+		uint32_t h = base->var + gp__number_of(base, d);
 		job->dhyp[h] += sum / job->hyp[h];
 	}
 }
@@ -6687,6 +6872,11 @@ static odvgp_real gp__base_diag(
 		const gp__base_kernel *base, const odvgp_real *hyp, const odvgp_real *x)
 {
 	odvgp_real derivative;
+	if (gp__is_additive(base)) {
+		odvgp_real sum = 0;
+		GP__FOR(d, (ptrdiff_t)base->ndims) sum += hyp[base->var + gp__number_of(base, d)];
+		return sum;
+	}
 	if (gp__geometry(base) != GP__INNER_PRODUCT) return hyp[base->var];
 	odvgp_real s = gp__base_square(base, hyp, x);
 	if (base->type == GP__POLYNOMIAL) return gp__base_polynomial(base, hyp, s, &derivative);
@@ -6713,7 +6903,9 @@ static void gp__base_diag_adjoint(const gp__base_kernel *base, const odvgp_real 
 		const odvgp_real *x, odvgp_real adjoint, odvgp_real *dhyp, odvgp_real *dx)
 {
 	if (gp__geometry(base) != GP__INNER_PRODUCT) {
-		if (dhyp) dhyp[base->var] += adjoint;
+		ptrdiff_t functions = gp__is_additive(base) ? (ptrdiff_t)base->ndims : 1;
+		for (ptrdiff_t d = 0; dhyp && d < functions; d++)
+			dhyp[base->var + gp__number_of(base, d)] += adjoint;
 		return;
 	}
 	/* the adjoint of t = v s + offset, or of t = v s */
@@ -6725,7 +6917,7 @@ static void gp__base_diag_adjoint(const gp__base_kernel *base, const odvgp_real 
 	if (dhyp && one) dhyp[base->var] += derivative * s;
 	GP__FOR(d, (ptrdiff_t)base->ndims) {
 		ptrdiff_t column = gp__column(base, d);
-		uint32_t v = base->var + (one ? 0 : (uint32_t)d);
+		uint32_t v = base->var + (one ? 0 : gp__number_of(base, d));
 		if (dhyp && !one) dhyp[v] += derivative * x[column] * x[column];
 		if (dx) dx[column] += 2 * derivative * hyp[v] * x[column];
 	}
@@ -9892,7 +10084,8 @@ static void gp__base_second(const gp__base_kernel *base, const odvgp_real *hyp, 
 		*first = GP__R(-0.5) * c * k / t;
 		*second = GP__R(0.25) * c * c * k * (1 + 1 / hyp[base->shape_param]) / (t * t);
 		return;
-	case GP__LINEAR: *first = base->ard ? 1 : v; return;
+	case GP__LINEAR:
+	case GP__ADDITIVE: *first = gp__by_column(base) ? 1 : v; return;
 	case GP__POLYNOMIAL:
 		t = v * s + hyp[base->shape_param];
 		e = (odvgp_real)base->degree * v;
@@ -9947,6 +10140,16 @@ static void gp__group_second(const gp__gradient *g, uint32_t group, ptrdiff_t i,
 	int geometry = gp__geometry(base);
 	gp__zero(first, t->p->D);
 	gp__zero(second, t->p->D);
+	GP__FOR(d, gp__is_additive(base) ? (ptrdiff_t)base->ndims : 0) {
+		ptrdiff_t column = gp__column(base, d);
+		odvgp_real scale = gp__base_column(base, t->v.hyp, d), r = u[d] - at[d * ld],
+				   s = GP__SQRT(5 * r * r),
+				   e = GP__R(-5) / 3 * scale * t->v.hyp[base->var + gp__number_of(base, d)] *
+					   (odvgp_real)gp__exp(-(gp__wide)s);
+		first[column] = (1 + s) * r * e;
+		second[column] = (1 + s - s * s) * scale * e;
+	}
+	if (gp__is_additive(base)) return;
 	GP__FOR(d, gp__group_dims(k, group))
 		g->slope[d] = geometry == GP__INNER_PRODUCT ? at[d * ld] : 2 * (u[d] - at[d * ld]);
 	gp__point_back(t->job, group, t->X + i * t->D, u, g->slope, first);
@@ -10040,11 +10243,15 @@ static void gp__gradient_sum(gp__gradient *g, ptrdiff_t i, const gp__gradient_po
 		GP__EACH_GROUP(group, k) {
 			int inner = gp__geometry(gp__group_kernel(k, group)) == GP__INNER_PRODUCT;
 			ptrdiff_t dims = gp__group_dims(k, group);
+			int additive = gp__is_additive(gp__group_kernel(k, group));
+			gp__kcolumn column;
 			isa->combine(1, g->value, t->job->H[group] + j, g->h);
 			GP__FOR(d, dims) {
 				const odvgp_real *at = t->job->zt[group] + d * t->job->ld + j;
+				if (additive) gp__column_values(t->job, group, d, 0, j, g->h, &column);
 				slope[d] += inner ? isa->dot(cols, at, g->h)
-								  : 2 * isa->slope(GP__CHUNK, t->job->u[group][d], at, g->h);
+								  : 2 * isa->slope(GP__CHUNK, t->job->u[group][d], at,
+												additive ? column.h : g->h);
 			}
 			slope += dims;
 		}
@@ -10694,7 +10901,7 @@ static int gp__uncertain_forms(gp__uncertain *g, const gp__term *t, const odvgp_
 		gp__zero(a, g->D);
 		GP__FOR(d, (ptrdiff_t)base->ndims) {
 			ptrdiff_t c = gp__column(base, d);
-			a[c] = t->hyp[base->var + (base->ard ? (uint32_t)d : 0)] * z[c];
+			a[c] = t->hyp[base->var + gp__number_of(base, d)] * z[c];
 		}
 	}
 	return count;
@@ -11203,6 +11410,7 @@ ODVGP_API odvgp_status odvgp_predict_sigma_points(const odvgp_server *s, const o
 
 		(w1 cos(omega.x) + w2 sin(omega.x)) prod_i a_i.(x, 1),		w1, w2 ~ N(0, scale / number)
 
+	For additive, omega has one column, drawn in proportion to the columns' variances.
 	omega times lengthscale is normal; for rq times the root of a gamma number, for matern divided by
 	one (a t distribution). In products, omegas add. linear and polynomial are factors with normal
 	a_i, or where a term has nothing else, one feature for each product of columns: exact. */
@@ -11264,7 +11472,7 @@ static odvgp_status gp__path_layout(gp__arena *a, const odvgp_server *s, ptrdiff
 		GP__EACH_FACTOR(l, &k, &t)
 		{
 			const gp__base_kernel *base = &k.base[l];
-			if (gp__geometry(base) == GP__DISTANCE) t.exact = 0;
+			if (!gp__path_degree(base) && base->nls) t.exact = 0;
 			for (uint32_t f = gp__path_degree(base); f > 0; f--, t.forms++)
 				t.count = t.forms && t.count > features / gp__path_choices(base)
 								  ? features + 1
@@ -11345,18 +11553,27 @@ static void gp__path_draw(odvgp_path *path, ptrdiff_t u)
 			{
 				const gp__base_kernel *base = &t->kernel->base[l];
 				ptrdiff_t nd = (ptrdiff_t)base->ndims, choices = gp__path_choices(base);
-				if (!gp__path_degree(base)) scale *= hyp[base->var];
-				if (gp__geometry(base) == GP__DISTANCE) {
-					odvgp_real root = GP__SQRT((odvgp_real)gp__path_spread(path, base, hyp) *
-											   gp__base_scale(base, hyp));
-					GP__FOR(d, nd)
+				odvgp_real variance = gp__base_diag(base, hyp, NULL), root;
+				ptrdiff_t from = 0, end = gp__path_degree(base) || !base->nls ? 0 : nd;
+				if (!gp__path_degree(base)) scale *= variance;
+				if (gp__is_additive(base)) {
+					variance *= (odvgp_real)gp__path_uniform(path);
+					while (from + 1 < nd &&
+							(variance -= hyp[base->var + gp__number_of(base, from)]) > 0)
+						from++;
+					end = from + 1;
+				}
+				if (end) {
+					root = GP__SQRT((odvgp_real)gp__path_spread(path, base, hyp) *
+									gp__base_scale(base, hyp));
+					GP__FROM(d, from, end)
 						omega[gp__column(base, d)] +=
 								root * gp__base_column(base, hyp, d) * gp__path_normal(path);
 				}
 				for (uint32_t f = gp__path_degree(base); f > 0; f--, to += D + 1) {
 					GP__FOR(d, choices) {
 						odvgp_real v = hyp[d == nd ? base->shape_param
-												   : base->var + (base->ard ? (uint32_t)d : 0)],
+												   : base->var + gp__number_of(base, d)],
 								   a = term->exact ? (odvgp_real)(left % choices == d)
 												   : gp__path_normal(path);
 						to[d == nd ? D : gp__column(base, d)] = GP__SQRT(v) * a;
@@ -11620,8 +11837,7 @@ static int gp__kernel_ok(gp__kernel *k, ptrdiff_t D)
 	GP__EACH_BASE(i, k) {
 		const gp__base_kernel *base = &k->base[i];
 		uint64_t dims = base->nranges ? 0 : k->D;
-		if (base->type >= GP__BASE_KERNEL_TYPES || base->ard > 1 || base->nranges > GP__MAX_RANGES)
-			return 0;
+		if (base->type >= GP__BASE_KERNEL_TYPES || base->nranges > GP__MAX_RANGES) return 0;
 		if (base->ard && !gp__has_lengthscale(base) && base->type != GP__LINEAR) return 0;
 		if (base->nranges && gp__geometry(base) == GP__NO_INPUT) return 0;
 		if (base->type == GP__POLYNOMIAL ? base->degree < 1 || base->degree > GP__MAX_DEGREE
@@ -11633,8 +11849,8 @@ static int gp__kernel_ok(gp__kernel *k, ptrdiff_t D)
 				return 0;
 			dims += base->range[r][1] - base->range[r][0];
 		}
-		if (base->ndims != dims) return 0;
-		nhyp += (base->ard ? dims : 1) + 2; /* upper bound */
+		if (base->ndims != dims || !gp__shares_ok(base)) return 0;
+		nhyp += (base->ard ? 2 * dims : 1) + 2; /* upper bound */
 	}
 	if (nhyp > INT_MAX) return 0;
 	for (uint32_t t = 0; t < k->nnode; t++) {
@@ -11755,17 +11971,25 @@ static ptrdiff_t gp__predictor_measure(const gp__predictor *p)
 	return reals >= 0 && gp__predictor_reals(p) == (uint64_t)reals ? reals : -1;
 }
 
-/*	Whether this build has what the predictor needs; its words are valid. */
-static odvgp_status gp__predictor_has(const gp__predictor *p, const char *what, odvgp_info *info)
+/*	Bits of the base kernels; the words are valid. */
+static uint32_t gp__predictor_types(const gp__predictor *p)
 {
 	const uint32_t *base = gp__predictor_kernel(p) + gp__kernel_words(p->base_kernels) -
 						   p->base_kernels * GP__BASE_KERNEL_WORDS;
+	uint32_t types = 0;
+	for (uint32_t l = 0; l < p->base_kernels; l++, base += GP__BASE_KERNEL_WORDS)
+		types |= 1u << base[0];
+	return types;
+}
+
+/*	Whether this build has what the predictor needs; its words are valid. */
+static odvgp_status gp__predictor_has(const gp__predictor *p, const char *what, odvgp_info *info)
+{
 	int has = (p->layers > 1 || gp__likelihoods[p->likelihood].y_moments) &&
 			  (gp__is_dense(p) || GP__MEMBERS_INVERSE) &&
 			  (GP__DESK || (p->layers == 1 && !p->patches.height && !p->mixed)) &&
+			  !(gp__predictor_types(p) & ~(unsigned)(ODVGP_KERNELS)) &&
 			  GP__TRANSFORMS(p) == (ptrdiff_t)(p->version >> 16);
-	for (uint32_t l = 0; l < p->base_kernels; l++, base += GP__BASE_KERNEL_WORDS)
-		has = has && GP__KERNEL_HAS(base[0]);
 	return has ? ODVGP_OK : gp__unsupported(info, what, gp__left_out);
 }
 
@@ -13199,9 +13423,17 @@ ODVGP_API GP__COLD size_t odvgp_online_seal(odvgp_online *o, odvgp_info *info)
 #define GP__ROWS_VERSION 2
 /*	Sizes are below it, so that products of four fit 64 bits. */
 #define GP__ROWS_MOST 65536
-enum { GP__ROWS_NO_ALPHA = 1, GP__ROWS_MIXED = 2, GP__ROWS_LINEAR = 4, GP__ROWS_FLAGS = 8 };
-/*	A node is a base kernel, or one of these. */
-enum { GP__ROWS_SUM = GP__BASE_KERNEL_TYPES, GP__ROWS_PRODUCT };
+enum {
+	GP__ROWS_NO_ALPHA = 1,
+	GP__ROWS_MIXED = 2,
+	GP__ROWS_LINEAR = 4,
+	GP__ROWS_ADDITIVE = 8,
+	GP__ROWS_FLAGS = 16
+};
+/*	A node is a base kernel (additive is a linear one of its group's sum), or one of these. */
+enum { GP__ROWS_SUM = GP__WHITE + 1, GP__ROWS_PRODUCT };
+#define GP__ROWS_BY_COLUMN(group) \
+	(GP__KERNEL_HAS(GP__ADDITIVE) && ((group) & 255) == GP__BY_COLUMN)
 
 /*	Head of a compact block. */
 typedef struct {
@@ -13221,6 +13453,7 @@ typedef struct {
 	const uint32_t *source;     /* [columns] which column of X */
 	odvgp_real *shift, *factor; /* [columns]; a sine's are 0 and a_c */
 	odvgp_real *par;            /* [nodes,3] v, factor of r^2, shape parameter of base kernels */
+	odvgp_real *variance;       /* [columns] of additive's functions, else 1; or none */
 	odvgp_real *beta, *gamma;   /* [M,columns], [Mg,columns] */
 	odvgp_real *alpha, *a;      /* [M,P], [Mg,P] */
 	odvgp_real *L, *R, *A, *b;  /* A [D,P], b [P] of the mean function */
@@ -13241,6 +13474,7 @@ typedef struct {
 	X(shift, C) \
 	X(factor, C) \
 	X(par, 3 * p->nodes) \
+	X(variance, GP__KERNEL_HAS(GP__ADDITIVE) && p->flags & GP__ROWS_ADDITIVE ? C : 0) \
 	X(beta, M * C) \
 	X(gamma, Mg * C) \
 	X(alpha, p->flags & GP__ROWS_NO_ALPHA ? 0 : M * P) \
@@ -13542,6 +13776,12 @@ GP__INLINE odvgp_real gp__rows_radial(
 	return e * (kind == GP__MATERN52 ? q + t * t * third : q);
 }
 
+/*	additive's function of one column at the distance t, and its derivative in t^2 to slope. */
+static odvgp_real gp__rows_column(odvgp_real v, odvgp_real t, odvgp_real *slope)
+{
+	return gp__rows_radial(GP__MATERN52, v, 5, t * t, slope);
+}
+
 /*	A base kernel's value at the geometry s, and its derivative in s. self: of a point with
 	itself. */
 static odvgp_real gp__rows_base(
@@ -13552,7 +13792,7 @@ static odvgp_real gp__rows_base(
 	*slope = 0;
 	if (kind == GP__CONSTANT && GP__KERNEL_HAS(GP__CONSTANT)) return v;
 	if (kind == GP__WHITE && GP__KERNEL_HAS(GP__WHITE)) return self ? v : 0;
-	if (kind == GP__LINEAR && GP__KERNEL_HAS(GP__LINEAR)) {
+	if (kind == GP__LINEAR && (GP__KERNEL_HAS(GP__LINEAR) || GP__KERNEL_HAS(GP__ADDITIVE))) {
 		*slope = v;
 		return v * s;
 	}
@@ -13579,11 +13819,15 @@ static odvgp_real gp__rows_kernel(const gp__compact *p, const gp__compact_view *
 {
 	odvgp_real geometry[ODVGP_MAX_BASE_KERNELS], value[GP__MAX_NODES], d[GP__MAX_NODES];
 	const int self = x == z;
-	for (uint32_t g = 0; g < p->groups; g++) {
+	const odvgp_real *variance = v->variance;
+	for (uint32_t g = 0; g < p->groups; variance += v->group[g++] >> 8) {
 		const uint32_t columns = v->group[g] >> 8;
 		geometry[g] = 0;
 		if ((v->group[g] & 255) == GP__INNER_PRODUCT)
 			for (uint32_t c = 0; c < columns; c++) geometry[g] += x[c] * z[c];
+		else if (GP__ROWS_BY_COLUMN(v->group[g]))
+			for (uint32_t c = 0; c < columns; c++)
+				geometry[g] += gp__rows_column(variance[c], x[c] - z[c], NULL);
 		else geometry[g] = gp__rows_distance(columns, x, z);
 		x += columns;
 		z += columns;
@@ -13763,6 +14007,7 @@ static void gp__row_slopes(const gp__row *r, size_t n, const odvgp_real *z, cons
 	const odvgp_real *u = r->u;
 	for (size_t g = 0; g < groups; g++) {
 		const int product = (r->v.group[g] & 255) == GP__INNER_PRODUCT;
+		const int by_column = GP__ROWS_BY_COLUMN(r->v.group[g]);
 		const odvgp_real *d = slope + g, *wj = w;
 		odvgp_real *A = r->A;
 		size_t j = n;
@@ -13776,8 +14021,15 @@ static void gp__row_slopes(const gp__row *r, size_t n, const odvgp_real *z, cons
 			j = n;
 			A = r->A;
 			two = 1;
+			if (by_column) {
+				const odvgp_real v = r->v.variance[u - r->u];
+				for (odvgp_real by; j > 0; j--, at += columns) {
+					gp__rows_column(v, *u - *at, &by);
+					*to += *A++ * by * (*u - *at);
+				}
+			}
 #ifdef GP__ROWS_ARM
-			if (left > 1) {
+			if (left > 1 && !by_column) {
 				odvgp_real u0 = product ? 0 : u[0], u1 = product ? 0 : u[1];
 				size_t row = columns * sizeof *z;
 				GP__ROWS_BY(1, j,
@@ -13929,7 +14181,8 @@ static odvgp_status gp__rows_kernel_check(const gp__compact *p, const gp__compac
 	if (p->groups > p->nodes) return ODVGP_E_FORMAT; /* each is read by some node */
 	for (uint32_t g = 0; g < p->groups; g++) {
 		const uint32_t geometry = v->group[g] & 255, n = v->group[g] >> 8;
-		if (geometry < GP__DISTANCE || geometry > GP__INNER_PRODUCT || n > p->columns - columns ||
+		if (geometry < GP__DISTANCE || geometry > GP__BY_COLUMN || n > p->columns - columns ||
+				(geometry == GP__BY_COLUMN && !(p->flags & GP__ROWS_ADDITIVE)) ||
 				(geometry == GP__CIRCLE && n % 2))
 			return ODVGP_E_FORMAT;
 		columns += n;
@@ -13939,13 +14192,14 @@ static odvgp_status gp__rows_kernel_check(const gp__compact *p, const gp__compac
 	for (uint32_t t = 0; t < p->nodes; t++) {
 		const uint32_t node = v->node[t], kind = node & 255, a = node >> 8 & 255, b = node >> 16;
 		const int leaf = kind < GP__ROWS_SUM;
-		const uint32_t geometry = gp__rows_geometry(kind);
+		const int additive = kind == GP__LINEAR && a < p->groups && GP__ROWS_BY_COLUMN(v->group[a]);
+		const uint32_t geometry = additive ? GP__BY_COLUMN : gp__rows_geometry(kind);
 		if (kind > GP__ROWS_PRODUCT || (leaf ? b > GP__MAX_DEGREE : b >= t)) return ODVGP_E_FORMAT;
 		if (geometry   ? a >= p->groups || (v->group[a] & 255) != geometry
 				: leaf ? a != 255
 					   : a >= t || used[a]++ || used[b]++)
 			return ODVGP_E_FORMAT;
-		if (leaf && !GP__KERNEL_HAS(kind)) return ODVGP_E_UNSUPPORTED;
+		if (leaf && !additive && !GP__KERNEL_HAS(kind)) return ODVGP_E_UNSUPPORTED;
 	}
 	return columns == p->columns ? ODVGP_OK : ODVGP_E_FORMAT;
 }
@@ -13968,7 +14222,9 @@ static odvgp_status gp__rows_check(const gp__compact *p, size_t bytes)
 	if ((uint64_t)p->P * (2 * ((uint64_t)p->D + p->columns) + p->M + 4) >
 			(uint64_t)PTRDIFF_MAX / 2 / sizeof(odvgp_real))
 		return ODVGP_E_UNSUPPORTED;
-	if (p->factor != GP__FACTOR_OF_S && !GP__MEMBERS_INVERSE) return ODVGP_E_UNSUPPORTED;
+	if ((p->factor != GP__FACTOR_OF_S && !GP__MEMBERS_INVERSE) ||
+			(p->flags & GP__ROWS_ADDITIVE && !GP__KERNEL_HAS(GP__ADDITIVE)))
+		return ODVGP_E_UNSUPPORTED;
 	if (p->bytes > bytes || gp__rows_bytes(p) != p->bytes || gp__rows_sum(p) != p->sum)
 		return ODVGP_E_FORMAT;
 	gp__rows_view_of(p, &v);
@@ -13977,7 +14233,7 @@ static odvgp_status gp__rows_check(const gp__compact *p, size_t bytes)
 		return ODVGP_E_FORMAT;
 	for (uint32_t k = 0; k < p->units; k++) {
 		gp__rows_next_unit(p, &v);
-		if (!gp__rows_positive(v.par, 3 * p->nodes)) return ODVGP_E_FORMAT;
+		if (!gp__rows_positive(v.par, (size_t)(v.beta - v.par))) return ODVGP_E_FORMAT;
 	}
 	return gp__rows_kernel_check(p, &v);
 }
@@ -14390,8 +14646,8 @@ static void gp__compact_words(const gp__kernel *k, uint32_t *to)
 		const uint32_t *node = k->node[t];
 		const gp__base_kernel *base = &k->base[node[1]];
 		if (node[0] == GP__NODE_BASE_KERNEL)
-			*to++ = base->type | (base->group == GP__NO_GROUP ? 255 : base->group) << 8 |
-					base->degree << 16;
+			*to++ = (gp__is_additive(base) ? (uint32_t)GP__LINEAR : base->type) |
+					(base->group == GP__NO_GROUP ? 255 : base->group) << 8 | base->degree << 16;
 		else
 			*to++ = (uint32_t)(node[0] == GP__NODE_SUM ? GP__ROWS_SUM : GP__ROWS_PRODUCT) |
 					node[1] << 8 | node[2] << 16;
@@ -14423,6 +14679,7 @@ static void gp__compact_points(const gp__predictor *p, const gp__kernel *k, cons
 		const gp__compact_view *v)
 {
 	ptrdiff_t C = p->columns, c = 0, ld = gp__points_ld(p->M), ldg = gp__points_ld(p->M_gamma);
+	for (odvgp_real *to = v->variance; to < v->beta; to++) *to = 1;
 	GP__FOR(j, p->M)
 		GP__FOR(e, C) v->beta[j * C + e] = from->beta[e * ld + j];
 	GP__EACH_GROUP(g, k) {
@@ -14439,6 +14696,8 @@ static void gp__compact_points(const gp__predictor *p, const gp__kernel *k, cons
 						 turn = gp__two_pi * moved / period, cosine = cos(turn), sine = sin(turn);
 			v->shift[c] = (odvgp_real)((double)from->x_mean[x] + centre * (double)from->x_scale[x]);
 			v->factor[c] = (odvgp_real)((circle ? 1 / period : by) / (double)from->x_scale[x]);
+			if (gp__is_additive(base))
+				v->variance[c] = from->hyp[base->var + gp__number_of(base, d)];
 			GP__FOR(j, p->M_gamma) {
 				const double u = (double)from->gamma[c * ldg + j],
 							 w = circle ? (double)from->gamma[(c + 1) * ldg + j] : 0;
@@ -14526,7 +14785,8 @@ static odvgp_status gp__compact_head(const odvgp_server *s, gp__compact *p, odvg
 	p->factor = (uint32_t)from->factor;
 	p->M_factor = (uint32_t)from->M_factor;
 	p->flags = (uint32_t)((from->no_alpha ? GP__ROWS_NO_ALPHA : 0) |
-						  (from->mixed ? GP__ROWS_MIXED : 0) | (linear ? GP__ROWS_LINEAR : 0));
+						  (from->mixed ? GP__ROWS_MIXED : 0) | (linear ? GP__ROWS_LINEAR : 0) |
+						  (gp__predictor_types(from) >> GP__ADDITIVE & 1 ? GP__ROWS_ADDITIVE : 0));
 	p->columns = (uint32_t)from->columns;
 	p->nodes = words[1];
 	p->groups = words[3];
@@ -14751,7 +15011,9 @@ static ptrdiff_t gp__export_is(const gp__export *e, char sign)
 	case 'W': return e->answers;
 	case 'y': return e->answers > 2 * p->F * (1 + p->D);
 	case 'S': return scales;
-	case 'K': return 3 * (ptrdiff_t)p->base_kernels;
+	case 'K': return 3 * (ptrdiff_t)p->base_kernels + (gp__export_is(e, 'v') ? e->columns : 0);
+	case 'V': return 3 * (ptrdiff_t)p->base_kernels;
+	case 'v': return gp__predictor_types(p) >> GP__ADDITIVE & 1;
 	case 'B': return p->factor == GP__DIAGONAL_OF_INVERSE ? M : M * (M + 1) / 2;
 	case 'g': return e->gradient;
 	case 'd': return e->wide;
@@ -14826,7 +15088,8 @@ static void gp__emit(gp__export *e, const char *s)
 
 /*	r^2, or for periodic the squared distance on circles, times `factor` (rq: over alpha) is t, an
 	inner product is the variance times it; k and its derivative in t. c: variance, factor from a
-	group's number s to t, shape parameter of base kernel %0. */
+	group's number s to t, shape parameter of base kernel %0; from $V on those of additive's columns,
+	whose points have the factor: s, the sum of their functions, is t. */
 static const struct {
 	double factor;
 	const char *value, *slope;
@@ -14843,6 +15106,7 @@ static const struct {
 		{1, "r%0 = t%0 + c[%3], e%0 = 1", "%4 * e%0"}, /* and powers: gp__export_kernel */
 		{0, "k%0 = c[%1]", NULL},
 		{0, "k%0 = 0", NULL},
+		{5, "k%0 = t%0", "1"},
 };
 
 /*	Signs of base kernel l. */
@@ -14916,6 +15180,9 @@ static void gp__export_slopes(gp__export *e, uint32_t g, int diagonal)
 	gp__emit(e, ";");
 }
 
+#define GP__EXPORT_COLUMN \
+	"const $R t = u[i] - z[i], r = t < 0 ? -t : t, e = c[$V + i] * $[exp](-r);"
+
 /*	k(x,z) for prepared points, or k(x,x) as for z = u; with slopes if e->gradient. */
 static void gp__export_kernel(gp__export *e, int diagonal)
 {
@@ -14929,6 +15196,11 @@ static void gp__export_kernel(gp__export *e, int diagonal)
 		e->whole[2] = at += gp__group_dims(e->k, g);
 		int inner = gp__geometry(gp__group_kernel(e->k, g)) == GP__INNER_PRODUCT;
 		if (diagonal && !inner) continue;
+		if (gp__is_additive(gp__group_kernel(e->k, g))) {
+			gp__emit(e, "$R s%0 = 0; for (int i = %1; i < %2; i++) {" GP__EXPORT_COLUMN
+						"s%0 += e * (1 + r + r * r / 3);}");
+			continue;
+		}
 		if (at - e->whole[1] > 4) {
 			gp__emit(e, "$R s%0 = 0; for (int i = %1; i < %2; i++) s%0 += ");
 			gp__emit(e, inner ? "u[i] * z[i];" : "(u[i] - z[i]) * (u[i] - z[i]);");
@@ -15008,11 +15280,12 @@ static double gp__export_place(const gp__export *e, uint32_t g, ptrdiff_t i, ptr
 #define GP__EXPORT_TURN "for (int i = 0; i < %2; i++, s += 3) "
 #define GP__EXPORT_LINE "for (int i = 0; i < %2; i++, s += 2) "
 #define GP__EXPORT_U    GP__EXPORT_LINE "u[%1 + i] = (x[%3 + i] - s[0]) * s[1];"
+#define GP__EXPORT_BACK GP__EXPORT_LINE "dx[%3 + i] += s[1] * g[%1 + i];"
 #define GP__EXPORT_SUM  "{const $R t = w * h[%0] * 2; "
 
 /*	Functions that loop over columns: %2 of them, from column %3 of x and %1 of u on, up to %4. */
 static const struct {
-	const char *head, *of[3]; /* by geometry */
+	const char *head, *of[4]; /* by geometry */
 } gp__export_loops[] = {
 		{"static inline void $N_inputs(const $R *x, $R *u, const $R *s) {(void)x, (void)u, "
 		 "(void)s;",
@@ -15020,16 +15293,18 @@ static const struct {
 						GP__EXPORT_TURN "{const $R t = (x[%3 + i] - s[0]) * s[1];"
 										"u[%1 + 2 * i] = s[2] * $[cos](t);"
 										"u[%1 + 2 * i + 1] = s[2] * $[sin](t);}",
-						GP__EXPORT_U}},
+						GP__EXPORT_U, GP__EXPORT_U}},
 		{"/* g += w dk(x,z)/du */ static inline void $N_add($R w, const $R *h, const $R *u, "
-		 "const $R *z, $R *g) {(void)w, (void)h, (void)u, (void)z, (void)g;",
-				{GP__EXPORT_SUM, GP__EXPORT_SUM, "{const $R t = w * h[%0];"}},
+		 "const $R *z, $R *g$?v, const $R *c$.) {(void)w, (void)h, (void)u, (void)z, (void)g;",
+				{GP__EXPORT_SUM, GP__EXPORT_SUM, "{const $R t = w * h[%0];",
+						"for (int i = %1; i < %4; i++) {" GP__EXPORT_COLUMN
+						"g[i] -= w * h[%0] / 3 * t * (1 + r) * e;}"}},
 		{"/* dx += derivatives in x from those in u */ static inline void $N_back(const $R *u, "
 		 "const $R *g, const $R *s, $R *dx) {(void)u, (void)g, (void)s, (void)dx;",
-				{GP__EXPORT_LINE "dx[%3 + i] += s[1] * g[%1 + i];",
+				{GP__EXPORT_BACK,
 						GP__EXPORT_TURN "dx[%3 + i] += s[1] * (u[%1 + 2 * i] * g[%1 + 2 * i + 1] - "
 										"u[%1 + 2 * i + 1] * g[%1 + 2 * i]);",
-						GP__EXPORT_LINE "dx[%3 + i] += s[1] * g[%1 + i];"}},
+						GP__EXPORT_BACK, GP__EXPORT_BACK}},
 };
 
 /*	Columns %1 to %4 of N_add: few of them without a loop. */
@@ -15060,7 +15335,7 @@ static void gp__export_loop(gp__export *e, int function)
 			e->whole[3] = from;
 			e->whole[4] = at += (to - from) * (geometry == GP__CIRCLE ? 2 : 1);
 			gp__emit(e, gp__export_loops[function].of[geometry - GP__DISTANCE]);
-			if (function == 1) gp__export_sum(e, geometry == GP__INNER_PRODUCT);
+			if (function == 1 && !gp__is_additive(base)) gp__export_sum(e, geometry == GP__INNER_PRODUCT);
 		}
 	}
 	gp__emit(e, "}");
@@ -15146,10 +15421,19 @@ static void gp__export_unit(gp__export *e, char table)
 	for (uint32_t l = 0; table == 'c' && l < p->base_kernels; l++) {
 		const gp__base_kernel *base = &e->k->base[l];
 		int shape = gp__base_kernel_kinds[base->type].shape_param != NULL;
-		gp__emit_number(e, (double)v->hyp[base->var]);
+		gp__emit_number(e, (double)(gp__is_additive(base) ? gp__base_diag(base, v->hyp, NULL)
+														  : v->hyp[base->var]));
 		gp__emit_number(e, base->group == GP__NO_GROUP ? 0 : gp__export_factor(e, l));
 		gp__emit_number(e, shape ? (double)v->hyp[base->shape_param] : 0);
 	}
+	if (table == 'c' && gp__export_is(e, 'v'))
+		GP__EACH_GROUP(g, e->k) {
+			const gp__base_kernel *base = gp__group_kernel(e->k, g);
+			GP__FOR(i, gp__group_dims(e->k, g))
+				gp__emit_number(e, gp__is_additive(base)
+										   ? (double)v->hyp[base->var + gp__number_of(base, i)]
+										   : 1);
+		}
 	if (table == 's')
 		GP__EACH_INPUT(e, g, i) {
 			gp__export_column c = gp__export_column_of(e, g, i);
@@ -15259,7 +15543,7 @@ static const char gp__export_predict[] =
 		"for (int j = 0; j < $Z; j++, z += $C, w += $P) {"
 		"$?g$R *to = j < $M ? H + j * $G : h;$."
 		"const $R k = $N_kernel$?g_slopes$.(c, u, z$?g, to$.); $(pP mean[f + p] += w[p] * k;"
-		"$?g$(pP $N_add(w[p], to, u, z, g + p * $C);$. if (j < $M) a[j] = k;}"
+		"$?g$(pP $N_add(w[p], to, u, z, g + p * $C$?v, c$.);$. if (j < $M) a[j] = k;}"
 		"$(pP {mean[f + p] += $N_bias[f + p];"
 		"$?a$(dD mean[f + p] += $N_a[(f + p) * $D + d] * (x[d] - $N_middle[d]);$."
 		"$?g$(dD dmean[(f + p) * $D + d] = $?a$N_a[(f + p) * $D + d]$.$!a0$.;"
@@ -15277,8 +15561,8 @@ static const char gp__export_predict[] =
 		"$?g$N_unsolve(l, b); r -= $B; $(iM y[i] = 0; $(iM {const $R t = v > 0 ? b[i] : 0;"
 		"$?ifor (int j = i; j < $M; j++) y[j] -= *r++ * t;$.$!iy[i] = -*r++ * t;$.}$.$."
 		"var[f + p] = v * $N_variances[f + p];"
-		"$?g$(iC g[i] = 0; $(jM $N_add(2 * y[j], H + j * $G, u, beta + j * $C, g);"
-		"if ($?se$.$!sv$. > 0) $N_add(2, h, u, u, g); $(dD dvar[(f + p) * $D + d] = 0;"
+		"$?g$(iC g[i] = 0; $(jM $N_add(2 * y[j], H + j * $G, u, beta + j * $C, g$?v, c$.);"
+		"if ($?se$.$!sv$. > 0) $N_add(2, h, u, u, g$?v, c$.); $(dD dvar[(f + p) * $D + d] = 0;"
 		"$N_back(u, g, s, dvar + (f + p) * $D);"
 		"$(dD dvar[(f + p) * $D + d] *= $?tslope[d] * $.$N_variances[f + p];$.}}}";
 
@@ -16844,7 +17128,9 @@ ODVGP_API ptrdiff_t odvgp_kernel_column(const odvgp_model *m, int term, ptrdiff_
 	const gp__kernel *kernel = gp__model_ok(m) ? &m->unit->kernel : NULL;
 	if (!kernel || term < 0 || term >= (int)kernel->base_kernels) return -1;
 	const gp__base_kernel *base = &kernel->base[term];
-	return base->ard && k >= 0 && k < (ptrdiff_t)base->ndims ? gp__column(base, k) : -1;
+	for (ptrdiff_t d = 0; base->ard && k >= 0 && d < (ptrdiff_t)base->ndims; d++)
+		if ((ptrdiff_t)gp__number_of(base, d) == k) return gp__column(base, d);
+	return -1;
 }
 
 /* ---- >>ops   matrix operations and their adjoints
@@ -19737,8 +20023,7 @@ ODVGP_API GP__COLD odvgp_kernel_facts odvgp_kernel_about(int i)
 	if (i < 0 || i >= GP__BASE_KERNEL_TYPES) return f;
 	const gp__base_kernel_kind *kind = &gp__base_kernel_kinds[i];
 	f.name = kind->name;
-	if (kind->geometry == GP__DISTANCE || kind->geometry == GP__CIRCLE)
-		f.param[n++] = "lengthscale";
+	if (kind->geometry && kind->geometry != GP__INNER_PRODUCT) f.param[n++] = "lengthscale";
 	f.param[n++] = "variance";
 	if (kind->shape_param) f.param[n++] = kind->shape_param;
 	if (i == GP__POLYNOMIAL) f.param[n] = "degree";
@@ -24465,7 +24750,9 @@ static gp__wide gp__spread(const gp__kernel *k, uint32_t i, gp__wide low, gp__wi
 {
 	gp__wide before = 0, others = 0;
 	GP__EACH_BASE(j, k) {
-		if (j == i || !k->base[j].nls || !gp__share_columns(&k->base[i], &k->base[j])) continue;
+		if (j == i || !k->base[j].nls || !gp__share_columns(&k->base[i], &k->base[j]) ||
+				gp__is_additive(&k->base[i]) != gp__is_additive(&k->base[j]))
+			continue;
 		before += j < i;
 		others++;
 	}
@@ -24552,7 +24839,7 @@ static void gp__init_base_kernel(const gp__init_work *w, uint32_t i)
 	const gp__unit *u = w->u;
 	const gp__base_kernel *base = &u->kernel.base[i];
 	gp__start start = {1, w->target_variance, NULL};
-	if (gp__geometry(base) == GP__DISTANCE)
+	if (gp__geometry(base) == GP__DISTANCE || gp__is_additive(base))
 		start = gp__is_ulapane(u) ? gp__ulapane_start(w, i) : gp__median_start(w, i);
 	if (gp__is_mixed(u)) start.variance = 1; /* ULAPANE's is the targets' */
 	if (base->type == GP__WHITE) start.variance *= GP__W(0.1);
@@ -24561,10 +24848,18 @@ static void gp__init_base_kernel(const gp__init_work *w, uint32_t i)
 		if (!(base->given & GP__GIVEN_SHAPE_PARAM))
 			gp__start_hyp(u, base->shape_param, 1, start.variance);
 	}
-	if (gp__geometry(base) == GP__INNER_PRODUCT) start.variance /= (gp__wide)base->ndims;
-	for (uint32_t d = 0; d < base->nls && !(base->given & GP__GIVEN_LENGTHSCALE); d++) {
+	if (gp__geometry(base) >= GP__INNER_PRODUCT) start.variance /= (gp__wide)base->ndims;
+	/* the median is that of distances in all columns */
+	if (gp__is_additive(base) && !gp__is_ulapane(u))
+		start.lengthscale /= gp__sqrt((gp__wide)base->ndims);
+	gp__wide widest = 0; /* of columns that share a lengthscale */
+	uint32_t before = 0;
+	for (uint32_t d = 0; base->nls && d < base->ndims && !(base->given & GP__GIVEN_LENGTHSCALE); d++) {
+		uint32_t number = gp__number_of(base, d);
 		gp__wide unit = start.unit && base->ard ? (gp__wide)start.unit[gp__column(base, d)] : 1;
-		gp__start_hyp(u, base->ls + d, 1, start.lengthscale * unit);
+		widest = number == before ? GP__MAX(widest, unit) : unit;
+		before = number;
+		gp__start_hyp(u, base->ls + number, 1, start.lengthscale * widest);
 	}
 	if (!(base->given & GP__GIVEN_VARIANCE))
 		gp__start_hyp(u, base->var, base->nvar, start.variance);
@@ -24580,9 +24875,9 @@ static void gp__find_lengths(const gp__init_work *w)
 	gp__zero(length, w->D);
 	GP__EACH_BASE(i, &u->kernel) {
 		const gp__base_kernel *base = &u->kernel.base[i];
-		if (gp__geometry(base) != GP__DISTANCE) continue;
+		if (gp__geometry(base) != GP__DISTANCE && !gp__is_additive(base)) continue;
 		GP__FOR(d, (ptrdiff_t)base->ndims) {
-			odvgp_real own = gp__hyp(u)[base->ls + (base->ard ? d : 0)],
+			odvgp_real own = gp__hyp(u)[base->ls + gp__number_of(base, d)],
 					   *of = length + gp__column(base, d);
 			if (!(*of > 0) || own < *of) *of = own;
 		}

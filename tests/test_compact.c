@@ -131,7 +131,9 @@ TEST(every_kernel)
 			"matern52", "rq(ard)", "periodic", "periodic(ard)", "linear", "linear(ard) * rbf",
 			"polynomial(degree=3) + rbf", "constant * rbf + white",
 			"(rbf(dims=0) + matern32(ard)) * matern52 + linear(dims=1)",
-			"periodic(ard, dims=0) * rq(dims=1) + polynomial * matern52"};
+			"periodic(ard, dims=0) * rq(dims=1) + polynomial * matern52", "additive",
+			"matern52(ard) + additive(ard) * rbf + periodic * linear(ard=0:2)",
+			"rbf(ard=0:2) * additive(dims=1)"};
 	for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
 		odvgp_config c = random_config(30, INPUTS, 2, 70, 80); /* more than one chunk */
 		test_seed = 720 + (uint64_t)k;
@@ -521,7 +523,7 @@ TEST(damaged_and_forged_blocks)
 	odvgp_config c = random_config(12, INPUTS, 2, 3, 2);
 	test_seed = 760;
 	c.independent = 1;
-	fixture a = make_kernel(&c, "matern52(ard) * rbf + periodic(dims=0) + linear");
+	fixture a = make_kernel(&c, "matern52(ard) * rbf + periodic(dims=0) + linear + additive");
 	served p = serve_rows(&a, NULL, ROWS);
 	compact k = make_compact(&p.s);
 	unsigned char *byte = (unsigned char *)k.block;
@@ -627,6 +629,7 @@ TEST(what_a_build_lacks_is_refused)
 		int inverse;
 		odvgp_status status;
 	} cases[] = {{"rbf + matern52", 0, ODVGP_OK}, {"matern32", 0, ODVGP_E_UNSUPPORTED},
+			{"rbf + additive", 0, ODVGP_E_UNSUPPORTED},
 			{"rbf * periodic", 0, ODVGP_E_UNSUPPORTED}, {"rbf", 1, ODVGP_E_UNSUPPORTED}};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		odvgp_config c = random_config(30, INPUTS, 1, 5, 4);
