@@ -12,8 +12,9 @@
 #include "race.h"
 #include "train.h"
 
-enum { MOST_TRIES = 8, LEAST_VALID = 200, MOST_VALID = 5000, RACE_LEAST_ROWS = 500, MOST_WARM = 8 };
-static const double RACE_SHARE = 1.0 / 3;
+enum { MOST_TRIES = 8, LEAST_VALID = 200, RACE_LEAST_ROWS = 500, MOST_WARM = 8 };
+/*  SHORT: where validation may end the winner's training long before its last step. */
+static const double RACE_SHARE = 1.0 / 3, RACE_SHARE_SHORT = 0.15;
 /*  Of a candidate's operations, in those of the first one. */
 static const double MOST_COSTS = 1.2;
 /*  Of the model of an exact candidate; a score and an evaluation take a copy of it. */
@@ -162,9 +163,10 @@ typedef struct variant {
 
 /*  The best come first: a race has --auto-tries - 1 of those that fit the data. What cannot win
     within the same operations stands behind; bench/results/auto.txt has the races. */
-#define ASINH  "all=asinh"
-#define SCORES "all=linear"
-#define SHORT  "matern52(ard) + matern32(0.3, variance=0.1, ard)"
+#define ASINH    "all=asinh"
+#define SCORES   "all=linear"
+#define SHORT    "matern52(ard) + matern32(0.3, variance=0.1, ard)"
+#define ADDITIVE "matern52(ard) + additive(variance=0.1, ard)"
 static const variant variants[] = {
 		{0, 0, EXACT_ROWS, "exact", NULL, 0, 0, 1, "off", NULL, NULL, NULL},
 		{0, 0, EXACT_ROWS, "exact", NULL, 0, 0, 1, "off", NULL, NULL, ASINH},
@@ -180,6 +182,8 @@ static const variant variants[] = {
 		{0, SGPR_ROWS, PTRDIFF_MAX, NULL, NULL, 0, 0, 1, NULL, NULL, NULL, ASINH},
 		{0, SGPR_ROWS, PTRDIFF_MAX, "solve", "matern32(ard)", 300, 300, 1, NULL, NULL, NULL, NULL},
 		{0, SGPR_ROWS, PTRDIFF_MAX, "solve", "rbf(ard)", 300, 300, 1, NULL, NULL, NULL, NULL},
+		{0, 0, SGPR_ROWS, NULL, ADDITIVE, 0, 0, 1, NULL, NULL, NULL, NULL},
+		{0, SGPR_ROWS, PTRDIFF_MAX, "solve", ADDITIVE, 300, 300, 1, NULL, NULL, NULL, NULL},
 		{0, 0, SGPR_ROWS, "solve", NULL, 300, 300, 1, NULL, NULL, NULL, NULL},
 		{0, 0, SGPR_ROWS, NULL, SHORT, 0, 0, 1, NULL, NULL, NULL, NULL},
 		{0, 0, SGPR_ROWS, NULL, "matern52(ard) + linear", 0, 0, 1, NULL, NULL, NULL, NULL},
@@ -193,6 +197,7 @@ static const variant variants[] = {
 #undef ASINH
 #undef SCORES
 #undef SHORT
+#undef ADDITIVE
 enum { VARIANTS = sizeof variants / sizeof *variants };
 
 static void variant_store(options *o, int id, const char *text)
@@ -320,6 +325,7 @@ static void candidate_add(choice *c, const variant *v)
 	variant_store(o, OPT_NATGRAD_STEP, v->natgrad_step);
 	variant_store(o, OPT_NATGRAD_WARMUP, v->natgrad_warmup);
 	variant_store(o, OPT_TRANSFORM, v->transform);
+	if (v->kernel) levels_kernel(o, &c->fit.s);
 	/* As it is scored. */
 	if (v->follows && !without_q(basis_of(o))) variant_store(o, OPT_FIT_Q, "end");
 	candidate_make(c, k, race_total(&c->r, &c->list[0]), v->follows);
@@ -508,7 +514,7 @@ static void choice_make(choice *c, options *o, dataset *d)
 	int tries = (int)option_integer(o, OPT_AUTO_TRIES, 1, MOST_TRIES);
 	hold_rows(c, o, d);
 	c->r.list = c->list;
-	c->r.share = RACE_SHARE;
+	c->r.share = d->valid.n ? RACE_SHARE_SHORT : RACE_SHARE;
 	c->r.X = c->fit.train.X;
 	c->r.Y = c->fit.Y;
 	c->r.X_valid = c->held.X;

@@ -29,7 +29,7 @@ typedef struct race_entry {
 	/* Rows to fit and validation rows in columns of its own; NULL: those of the race. */
 	const odvgp_real *X, *X_valid;
 	/* Its warm starts. from >= 0: in place of these the hyperparameters and noise of that earlier
-	   entry after its own. */
+	   entry after its own, and its points where there are as many. */
 	const odvgp_warm *warm;
 	int warm_count, from;
 	/* 1: scores, and what follows `from`, are those of q's optimum (odvgp_fit_q). */
@@ -154,14 +154,14 @@ static odvgp_status race_no_memory(odvgp_info *info)
 	return ODVGP_E_MEMORY;
 }
 
-/*  Is this slot a hyperparameter, and not a part of q or an inducing input? */
-static int race_is_hyper(const char *name)
+/*  Is this slot a hyperparameter or the points of mean and covariance, and not a part of q? */
+static int race_is_start(const char *name)
 {
 	return strncmp(name, "kernel.", 7) == 0 || strncmp(name, "mean.", 5) == 0 ||
-		   strcmp(name, "noise_variance") == 0;
+		   strcmp(name, "noise_variance") == 0 || strcmp(name, "Z_beta") == 0;
 }
 
-/*  Copies slots of the same name and length, all or only hyperparameters. */
+/*  Copies slots of the same name and length, all or only those without q. */
 static odvgp_status race_copy(odvgp_model *to, const odvgp_model *from, int all, odvgp_info *info)
 {
 	ptrdiff_t most = 1;
@@ -174,7 +174,7 @@ static odvgp_status race_copy(odvgp_model *to, const odvgp_model *from, int all,
 	if (!values) return race_no_memory(info);
 	for (int i = 0; i < odvgp_slot_count(from) && !s; i++) {
 		const odvgp_slot *a = odvgp_slot_at(from, i), *b = odvgp_slot_find(to, a->name);
-		if (!b || b->count != a->count || !(all || race_is_hyper(a->name))) continue;
+		if (!b || b->count != a->count || !(all || race_is_start(a->name))) continue;
 		s = odvgp_get(from, a->name, values, a->count, info);
 		if (!s) s = odvgp_set(to, a->name, values, a->count, info);
 	}
@@ -199,7 +199,7 @@ static odvgp_status race_fit_q(const race *r, race_entry *e, odvgp_model *model)
 	return s;
 }
 
-/*  Warm starts, or the hyperparameters of another entry. */
+/*  Warm starts, or what another entry has learned. */
 static odvgp_status race_warm(const race *r, race_entry *e)
 {
 	odvgp_status s = ODVGP_OK;
