@@ -104,11 +104,12 @@ static void plan_sgpr(plan *p, options *o, double budget, ptrdiff_t n, double D,
 	p->pass = pass / pass_flops((double)smaller(n, WARM_ROWS), (double)smaller(M, WARM_POINTS), D);
 }
 
-static void plan_solve(plan *p, options *o, ptrdiff_t n, double D)
+static void plan_solve(plan *p, options *o, ptrdiff_t n, double D, ptrdiff_t distinct)
 {
+	ptrdiff_t beta = smaller(WARM_POINTS, larger(1, distinct / 2));
 	option_store(o, OPT_BASIS, copy_text("solve"));
-	plan_number(o, OPT_BETA, WARM_POINTS);
-	plan_number(o, OPT_GAMMA, WARM_POINTS);
+	plan_number(o, OPT_BETA, beta);
+	plan_number(o, OPT_GAMMA, smaller(WARM_POINTS, larger(1, distinct - beta)));
 	plan_steps(o, SOLVE_STEPS);
 	/* Step sizes still fall where validation ends the steps: what q lacks is a formula. */
 	if (!o->given[OPT_FIT_Q]) option_store(o, OPT_FIT_Q, copy_text("end"));
@@ -151,7 +152,7 @@ static void plan_q(plan *p, options *o, double budget, const dataset *d, ptrdiff
 	p->flops += steps * step;
 }
 
-/*  Before rows are split: --patience for many rows with one real target. */
+/*  Before rows are split: --patience for many rows, which plan_make then finds. */
 enum { SOLVE_PATIENCE = 5 };
 static void plan_patience(options *o, ptrdiff_t rows)
 {
@@ -176,12 +177,12 @@ static plan plan_make(options *o, const dataset *d, const workers *w)
 		plan_q(&p, o, budget, d, distinct);
 		return p;
 	}
-	int few = n < MANY_ROWS || o->value[OPT_MINUTES];
+	int few = (n < MANY_ROWS && !d->valid.n) || o->value[OPT_MINUTES] || o->given[OPT_PATIENCE];
 	if ((few && most >= LEAST_SGPR) || n <= SGPR_ROWS || o->given[OPT_BETA])
 		plan_sgpr(&p, o, budget, n, D, points);
 	else {
-		points = WARM_POINTS;
-		plan_solve(&p, o, n, D);
+		points = smaller(WARM_POINTS, larger(1, distinct));
+		plan_solve(&p, o, n, D, distinct);
 	}
 	double room = WARM_SHARE * (o->value[OPT_MINUTES] ? budget : p.flops);
 	if (!sizes_given(o)) room = HUGE_VAL;
@@ -276,12 +277,13 @@ static void plan_minutes(const plan *p, options *o, const dataset *d, odvgp_mode
     gives). */
 static void plan_print(const plan *p, const options *o, const dataset *d, const workers *w)
 {
-	const int ids[] = {
-			OPT_BASIS, OPT_BETA, OPT_GAMMA, by_clock(o) ? OPT_MINUTES : OPT_ITERS, OPT_WARM};
+	const int ids[] = {OPT_BASIS, OPT_BETA, OPT_GAMMA, by_clock(o) ? OPT_MINUTES : OPT_ITERS,
+			OPT_WARM, OPT_PATIENCE, OPT_FIT_Q};
 	if (!p->made || o->given[OPT_QUIET]) return;
 	fprintf(stderr, "auto: %td rows: ", d->train.n);
 	for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
-		if (o->value[ids[i]] && !(ids[i] == OPT_GAMMA && !basis_of(o)->gamma))
+		if (o->value[ids[i]] && !(ids[i] == OPT_GAMMA && !basis_of(o)->gamma) &&
+				!same_value(o->value[ids[i]], option_list[ids[i]].preset))
 			fprintf(stderr, " --%s %s", option_list[ids[i]].name, o->value[ids[i]]);
 	double seconds = 0.5 + 1.2 * p->flops / fmax(1, measured_rate(w, 1)),
 		   limit = o->value[OPT_MINUTES] ? 60 * option_positive(o, OPT_MINUTES) : HUGE_VAL;

@@ -80,6 +80,11 @@ check "race: nothing is said without --auto-tries" sh -c '! grep -q "race" err.t
 check "refused: --auto-tries with --folds" refuses "--folds and --auto-tries exclude each other" train --data plain.csv --folds 3 --auto-tries 3
 race --data labels.csv --auto-tries 2 --set lik.nodes=8 --model labels.odvgp >t.json 2>err.txt
 check "race: of classes" test "$(grep -c '  chosen$' err.txt) $(value t.json likelihood)" = "1 softmax"
+awk 'function uniform() { seed = seed * 16807 % 2147483647; return seed / 2147483647 }
+    BEGIN { seed = 3; for (i = 0; i < 100000; i++) { a = int(12 * uniform()); print a "," sin(a) + uniform() } }' >many.csv
+race --data many.csv --auto-tries 1 --model many.odvgp >t.json 2>err.txt
+check "auto: SOLVE-GP for many rows, which validation rows end" test \
+    "$(values t.json basis stopped n_train) $(grep -c -e '--patience 5 --fit-q end' err.txt)" = "solve patience 95000 1"
 for bad in 0 9 x; do
     check "refused: --auto-tries $bad" refuses "--auto-tries $bad" train --data grid.csv --auto-tries $bad \
         --model bad.odvgp
