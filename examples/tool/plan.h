@@ -113,8 +113,8 @@ static void plan_solve(plan *p, options *o, ptrdiff_t n, double D, ptrdiff_t dis
 	plan_steps(o, SOLVE_STEPS);
 	/* Step sizes still fall where validation ends the steps: what q lacks is a formula. */
 	if (!o->given[OPT_FIT_Q]) option_store(o, OPT_FIT_Q, copy_text("end"));
-	p->flops += SOLVE_STEPS * pass_flops(1024, 2 * WARM_POINTS, D) +
-				pass_flops((double)n, WARM_POINTS, D);
+	p->flops += SOLVE_STEPS * pass_flops(1024, 2 * (double)beta, D) +
+				pass_flops((double)n, (double)beta, D);
 }
 
 /*  Other likelihoods than the Gaussian need q, and so do several targets, each with a noise of its
