@@ -3889,13 +3889,12 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 
 /*	axpy		y += a x
 	dot			x . y, in four vectors of partial sums that are added in a fixed order
-	dots		out[w] = x . y_w for the rows y_w of y, with the bits of dot; out is written in
-				whole vectors
+	dots		out[w] = x . y_w for the rows y_w of y, with the bits of dot, or sum_j x_j (from_w -
+				y_wj) over whole vectors unless `from` is NULL; out is written in whole vectors
 	update		y_w += sum_i f[w fw + i fk] x_i for count rows y_w and k rows x_i, with the bits of
 				one axpy after the other
 	spreads		out[w step] = sum_j h_wj (x[w step] - z_j)^2 over whole chunks, added as in dot;
 				h_wj = 0 gives 0 at any finite distance
-	slope		returns sum_j h_j (x - z_j) over whole chunks, added as in dot
 	squares		out_j += A_ij^2, row after row
 	weigh		A_ij <- 2 w_j A_ij
 	blend		out <- a x - b y; out may be x or y
@@ -3915,46 +3914,63 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 		GP__FOR(j, n) y[j] += a * x[j]; \
 	} \
 	TARGET GP__INLINE void gp__parts_of_##S(int ways, ptrdiff_t n, const odvgp_real *x, \
-			const odvgp_real *y, ptrdiff_t ldy, odvgp_real *part) \
+			const odvgp_real *from, const odvgp_real *y, ptrdiff_t ldy, odvgp_real *part) \
 	{ \
-		V s[GP__ABREAST_##S][4]; \
+		V s[GP__ABREAST_##S][4], all[GP__ABREAST_##S]; \
 		const odvgp_real *row[GP__ABREAST_##S]; \
 		ptrdiff_t j = 0; \
 		GP__ABREAST(row[w] = y + w * ldy) \
+		GP__ABREAST(all[w] = GP__SET1_##S(from ? from[w] : 0)) \
 		GP__ABREAST(GP__WAYS(s[w][q] = GP__K(S, 0))) \
 		for (; j + 4 * L <= n; j += 4 * L) \
 			GP__WAYS({ \
 				const V v = GP__LOAD_##S(x + j + q * L); \
-				GP__ABREAST(s[w][q] = GP__FMA_##S(v, GP__LOAD_##S(row[w] + j + q * L), s[w][q])) \
+				GP__ABREAST({ \
+					V r = GP__LOAD_##S(row[w] + j + q * L); \
+					if (from) r = all[w] - r; \
+					s[w][q] = GP__FMA_##S(v, r, s[w][q]); \
+				}) \
 			}) \
 		for (; j + L <= n; j += L) { \
 			const V v = GP__LOAD_##S(x + j); \
-			GP__ABREAST(s[w][0] = GP__FMA_##S(v, GP__LOAD_##S(row[w] + j), s[w][0])) \
+			GP__ABREAST({ \
+				V r = GP__LOAD_##S(row[w] + j); \
+				if (from) r = all[w] - r; \
+				s[w][0] = GP__FMA_##S(v, r, s[w][0]); \
+			}) \
 		} \
 		GP__ABREAST(GP__STORE_##S(part + w * L, (s[w][0] + s[w][1]) + (s[w][2] + s[w][3]))) \
 	} \
 	TARGET static odvgp_real gp__dot_##S(ptrdiff_t n, const odvgp_real *x, const odvgp_real *y) \
 	{ \
 		odvgp_real part[L], sum = 0; \
-		gp__parts_of_##S(1, n, x, y, 0, part); \
+		gp__parts_of_##S(1, n, x, NULL, y, 0, part); \
 		GP__FROM(j, n / L * L, n) sum += x[j] * y[j]; \
 		for (int i = 0; i < L; i++) sum += part[i]; \
 		return sum; \
 	} \
-	TARGET static void gp__dots_##S(ptrdiff_t n, const odvgp_real *x, ptrdiff_t count, \
-			const odvgp_real *y, ptrdiff_t ldy, odvgp_real *out) \
+	TARGET GP__INLINE void gp__parts_##S(ptrdiff_t n, const odvgp_real *x, ptrdiff_t count, \
+			const odvgp_real *from, const odvgp_real *y, ptrdiff_t ldy, odvgp_real *part) \
 	{ \
 		enum { W = GP__ABREAST_##S }; \
+		ptrdiff_t w = 0; \
+		for (; w + W <= count; w += W) \
+			gp__parts_of_##S(W, n, x, from ? from + w : NULL, y + w * ldy, ldy, part + w * L); \
+		for (; w < count; w++) \
+			gp__parts_of_##S(1, n, x, from ? from + w : NULL, y + w * ldy, ldy, part + w * L); \
+	} \
+	TARGET static void gp__dots_##S(ptrdiff_t n, const odvgp_real *x, ptrdiff_t count, \
+			const odvgp_real *from, const odvgp_real *y, ptrdiff_t ldy, odvgp_real *out) \
+	{ \
 		while (L > 1 && count > 1) { \
 			odvgp_real part[L * L], rest[L]; \
 			V v[L], all = GP__K(S, 0); \
-			ptrdiff_t some = GP__MIN(count, (ptrdiff_t)L), w = 0, whole = n / L * L; \
-			for (; w + W <= some; w += W) \
-				gp__parts_of_##S(W, n, x, y + w * ldy, ldy, part + w * L); \
-			for (; w < some; w++) gp__parts_of_##S(1, n, x, y + w * ldy, ldy, part + w * L); \
+			ptrdiff_t some = GP__MIN(count, (ptrdiff_t)L), whole = n / L * L; \
+			if (from) gp__parts_##S(n, x, some, from, y, ldy, part); \
+			else gp__parts_##S(n, x, some, NULL, y, ldy, part); \
 			if (whole < n) { \
 				GP__STORE_##S(rest, all); \
-				for (w = 0; w < some; w++) \
+				GP__FOR(w, some) \
 					GP__FROM(j, whole, n) rest[w] += x[j] * y[w * ldy + j]; \
 				all = GP__LOAD_##S(rest); \
 			} \
@@ -3965,8 +3981,18 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 			for (int r = 0; r < L; r++) all = all + v[r]; \
 			GP__STORE_##S(out, all); \
 			count -= some, y += some * ldy, out += some; \
+			if (from) from += some; \
 		} \
-		for (; count > 0; count--, y += ldy) *out++ = gp__dot_##S(n, x, y); \
+		for (; count > 0; count--, y += ldy, out++) { \
+			odvgp_real part[L]; \
+			if (!from) { \
+				*out = gp__dot_##S(n, x, y); \
+				continue; \
+			} \
+			gp__parts_of_##S(1, n, x, from++, y, 0, part); \
+			*out = part[0]; \
+			for (int i = 1; i < L; i++) *out += part[i]; \
+		} \
 	} \
 	TARGET GP__INLINE void gp__spreads_of_##S(int ways, ptrdiff_t n, const odvgp_real *x, \
 			ptrdiff_t step, const odvgp_real *z, const odvgp_real *h, ptrdiff_t ld, \
@@ -4066,20 +4092,6 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 		for (; j + L <= n; j += L) \
 			GP__STORE_##S(out + j, va * GP__LOAD_##S(x + j) - vb * GP__LOAD_##S(y + j)); \
 		for (; j < n; j++) out[j] = a * x[j] - b * y[j]; \
-	} \
-	TARGET static odvgp_real gp__slope_##S( \
-			ptrdiff_t n, odvgp_real x, const odvgp_real *z, const odvgp_real *h) \
-	{ \
-		const V f = GP__K(S, x); \
-		V s0 = GP__K(S, 0), s1 = s0; \
-		odvgp_real part[L], sum = 0; \
-		for (ptrdiff_t j = 0; j < n; j += 2 * L) { \
-			s0 = GP__FMA_##S(GP__LOAD_##S(h + j), f - GP__LOAD_##S(z + j), s0); \
-			s1 = GP__FMA_##S(GP__LOAD_##S(h + j + L), f - GP__LOAD_##S(z + j + L), s1); \
-		} \
-		GP__STORE_##S(part, s0 + s1); \
-		for (int j = 0; j < L; j++) sum += part[j]; \
-		return sum; \
 	} \
 	TARGET static void gp__combine_##S( \
 			int product, const odvgp_real *x, const odvgp_real *y, odvgp_real *out) \
@@ -4281,12 +4293,11 @@ typedef struct odvgp__simd {
 	void (*axpy)(ptrdiff_t n, odvgp_real a, const odvgp_real *x, odvgp_real *y);
 	odvgp_real (*dot)(ptrdiff_t n, const odvgp_real *x, const odvgp_real *y);
 	gp__map *map[GP__MAPS];
-	odvgp_real (*slope)(ptrdiff_t n, odvgp_real x, const odvgp_real *z, const odvgp_real *h);
 	void (*combine)(int product, const odvgp_real *x, const odvgp_real *y, odvgp_real *out);
 	void (*derivative)(odvgp_real scale, const odvgp_real *adjoint, const odvgp_real *d2, int first,
 			odvgp_real *dk, odvgp_real *h);
-	void (*dots)(ptrdiff_t n, const odvgp_real *x, ptrdiff_t count, const odvgp_real *y,
-			ptrdiff_t ldy, odvgp_real *out);
+	void (*dots)(ptrdiff_t n, const odvgp_real *x, ptrdiff_t count, const odvgp_real *from,
+			const odvgp_real *y, ptrdiff_t ldy, odvgp_real *out);
 	void (*update)(ptrdiff_t n, ptrdiff_t k, const odvgp_real *x, ptrdiff_t ldx, ptrdiff_t count,
 			const odvgp_real *f, ptrdiff_t fw, ptrdiff_t fk, odvgp_real *y, ptrdiff_t ldy);
 	void (*squares)(
@@ -4497,7 +4508,7 @@ GP__EACH_ISA(GP__KERNELS)
 	{#S, ODVGP_ISA_##ID, R, NVMAX *GP__LANES_##S, GP__LANES_##S, MC, 256, NC, \
 			GP__LIST##NVMAX(gp__ukr, S), GP__LIST##NVMAX(gp__solve, S), gp__factor_##S, \
 			gp__copy_##S, gp__transpose_##S, gp__sqdist_##S, gp__radial_##S, gp__axpy_##S, \
-			gp__dot_##S, GP__MAP_LIST(S), gp__slope_##S, gp__combine_##S, gp__derivative_##S, gp__dots_##S, \
+			gp__dot_##S, GP__MAP_LIST(S), gp__combine_##S, gp__derivative_##S, gp__dots_##S, \
 			gp__update_##S, gp__squares_##S, gp__weigh_##S, gp__blend_##S, gp__spreads_##S},
 static const odvgp__simd gp__isas[] = {GP__EACH_ISA(GP__ISA)};
 
@@ -6402,7 +6413,7 @@ static void gp__chunk_dots(const odvgp__simd *isa, ptrdiff_t cols, const odvgp_r
 	}
 	for (ptrdiff_t p = 0; p < count; p += GP__DOTS) {
 		ptrdiff_t some = GP__MIN(count - p, GP__DOTS);
-		isa->dots(cols, x, some, w + p * ldw, ldw, sum);
+		isa->dots(cols, x, some, NULL, w + p * ldw, ldw, sum);
 		GP__FOR(q, some) to[(p + q) * step] += sum[q];
 	}
 }
@@ -6708,7 +6719,7 @@ static void gp__columns_task(void *arg, int t)
 	ptrdiff_t nd = gp__group_dims(job->k, g);
 	gp__kcolumn c;
 	for (ptrdiff_t d = t; d < nd; d += job->tasks) {
-		odvgp_real variance = 0, length = 0;
+		odvgp_real variance = 0, length = 0, slope;
 		const odvgp_real *zt = job->zt[g] + d * job->ld;
 		GP__FOR(r, job->rows) {
 			odvgp_real u = job->u[g][r * (nd + 1) + d], *to = job->T + r * (nd + 1) + d;
@@ -6720,7 +6731,8 @@ static void gp__columns_task(void *arg, int t)
 				gp__column_values(job, g, d, r, j, H, &c);
 				variance += isa->dot(cols, H, c.k);
 				length += isa->dot(cols, c.h, c.r2);
-				*to += 2 * isa->slope(GP__CHUNK, u, zt + j, c.h); /* H is 0 beyond cols */
+				isa->dots(GP__CHUNK, c.h, 1, &u, zt + j, 0, &slope); /* H is 0 beyond cols */
+				*to += 2 * slope;
 				for (ptrdiff_t e = 0; e < cols && job->dX2; e++)
 					job->V[g][(j + e) * (nd + 1) + d] -= 2 * c.h[e] * (u - zt[j + e]);
 			}
@@ -10033,12 +10045,16 @@ typedef struct {
 	gp__prediction *t;
 	const odvgp_gradient *to;
 	odvgp_real *chunk;        /* of a gp__kchunk with derivatives */
-	odvgp_real *value, *h;    /* [CHUNK] kernel values; weights times H */
+	odvgp_real *value;        /* [CHUNK] kernel values */
+	odvgp_real *h;            /* [ld] weights times H */
 	odvgp_real *H, *H_gamma;  /* [rows,groups,ld] of beta, [groups,ld] of a row's gamma */
-	odvgp_real *w;            /* [P,rows,M] of a unit's processes */
+	odvgp_real *alpha, *a;    /* [P,ld] of the unit, 0 behind the points */
+	odvgp_real *w;            /* [P,rows,ld] of its variances, likewise */
+	odvgp_real *u;            /* [rows,columns] prepared points of X beside those of beta */
 	odvgp_real *slope;        /* [columns] derivatives in a row's points */
 	odvgp_real *second;       /* [2,groups,D]; [nodes, 1 + groups + groups^2] */
 	ptrdiff_t first, n;       /* the tile's first row; rows of the call */
+	int diag;                 /* whether k(x,x) depends on x */
 	odvgp_real *dmean, *dvar; /* [P,rows,D] */
 	odvgp_real *mixed;        /* [F,rows,D] */
 } gp__gradient;
@@ -10053,13 +10069,17 @@ static void gp__gradient_layout(
 		gp__arena *a, const gp__predictor *p, ptrdiff_t rows, gp__gradient *g)
 {
 	ptrdiff_t P = p->P / p->units, D = p->D, groups = (ptrdiff_t)p->base_kernels;
+	ptrdiff_t beta = gp__padded(p->M), gamma = gp__padded(p->M_gamma);
 	g->chunk = gp__take(a, gp__gradient_chunks(p->base_kernels), GP__CHUNK);
 	g->value = gp__take(a, 1, GP__CHUNK);
-	g->h = gp__take(a, 1, GP__CHUNK);
-	g->H = gp__take(a, groups * rows, gp__padded(p->M));
-	g->H_gamma = gp__take(a, groups, gp__padded(p->M_gamma));
-	g->w = gp__take(a, P * rows, p->M);
-	g->slope = gp__take(a, 1, p->columns);
+	g->h = gp__take(a, 1, GP__MAX(beta, gamma));
+	g->H = gp__take(a, groups * rows, beta);
+	g->H_gamma = gp__take(a, groups, gamma);
+	g->alpha = gp__take(a, P, beta);
+	g->a = gp__take(a, P, gamma);
+	g->w = gp__take(a, P * rows, beta);
+	g->u = gp__take(a, rows, p->columns);
+	g->slope = gp__take(a, 1, p->columns + GP__MAX_LANES);
 	g->second = gp__take(a, groups, 2 * D + 2 * (1 + groups + groups * groups));
 	g->dmean = gp__take(a, p->P * rows, D);
 	g->dvar = gp__take(a, p->P * rows, D);
@@ -10078,34 +10098,49 @@ static size_t gp__gradient_size(const odvgp_server *s, ptrdiff_t rows)
 
 /* --- rows of kernel values with their derivatives --- */
 
-/*	A set of points, with the weights of the mean [P,m] or NULL. */
+/*	A set of points, with the weights of the mean [P,ld] or NULL. */
 typedef struct {
-	ptrdiff_t m;
+	ptrdiff_t m, ld;
 	odvgp_real *points, *centre;
 	const odvgp_real *weights;
 } gp__gradient_points;
 
-static gp__gradient_points gp__gradient_beta(const gp__prediction *t)
+/*	Weights [P,m] of the unit become [P,ld], 0 behind the points. */
+static const odvgp_real *gp__gradient_padded(
+		const gp__gradient *g, ptrdiff_t m, const odvgp_real *from, odvgp_real *to)
 {
-	gp__gradient_points z = {
-			t->p->M, t->v.beta, t->v.beta_centre, t->v.alpha};
+	ptrdiff_t ld = gp__padded(m);
+	for (ptrdiff_t q = 0; from && q < g->t->P; q++) {
+		gp__copy(to + q * ld, from + q * m, m);
+		gp__zero(to + q * ld + m, ld - m);
+	}
+	return from ? to : NULL;
+}
+
+static gp__gradient_points gp__gradient_beta(const gp__gradient *g)
+{
+	const gp__view *v = &g->t->v;
+	ptrdiff_t m = g->t->p->M;
+	gp__gradient_points z = {m, gp__padded(m), v->beta, v->beta_centre,
+			gp__gradient_padded(g, m, v->alpha, g->alpha)};
 	return z;
 }
 
-static gp__gradient_points gp__gradient_gamma(const gp__prediction *t)
+static gp__gradient_points gp__gradient_gamma(const gp__gradient *g)
 {
-	gp__gradient_points z = {t->p->M_gamma, t->v.gamma, t->v.gamma_centre, t->v.a_gamma};
+	const gp__view *v = &g->t->v;
+	ptrdiff_t m = g->t->p->M_gamma;
+	gp__gradient_points z = {m, gp__padded(m), v->gamma, v->gamma_centre,
+			gp__gradient_padded(g, m, v->a_gamma, g->a)};
 	return z;
 }
 
-/*	Row i of X becomes the job's point, z its points, H the place of the derivatives. */
-static void gp__gradient_place(
-		gp__gradient *g, ptrdiff_t i, const gp__gradient_points *z, odvgp_real *H)
+/*	Prepared points u become the job's, and H [groups,ld] the place of the derivatives. */
+static void gp__gradient_place(const gp__gradient *g, odvgp_real *u, odvgp_real *H, ptrdiff_t ld)
 {
-	gp__prediction *t = g->t;
-	gp__predict_points(t, z->points, z->m, z->centre);
-	gp__predict_point(t, t->X + i * t->D, i);
-	GP__EACH_GROUP(group, t->kernel) t->job->H[group] = H + (ptrdiff_t)group * gp__padded(z->m);
+	gp__kjob *job = g->t->job;
+	gp__points_at(g->t->kernel, u, 1, job->u);
+	GP__EACH_GROUP(group, g->t->kernel) job->H[group] = H + (ptrdiff_t)group * ld;
 }
 
 /* --- the mean's Hessian ---
@@ -10253,7 +10288,7 @@ static void gp__hessian_chunk(gp__gradient *g, const gp__kchunk *c, ptrdiff_t i,
 				ptrdiff_t p = t->first + q;
 				odvgp_real share =
 						t->p->mixed ? t->v.mixing[f * t->p->P + p] : (odvgp_real)(f == p);
-				weight += share * z->weights[q * z->m + j + e];
+				weight += share * z->weights[q * z->ld + j + e];
 			}
 			GP__FOR(a, G) {
 				GP__FOR(x, D) H[x * D + x] += weight * d[1 + a] * second[a * D + x];
@@ -10273,13 +10308,16 @@ static int gp__gradient_of_mean(const gp__gradient *g)
 	return g->to->dmean || (g->to->hessian && GP__TRANSFORMS(g->t->p));
 }
 
-/*	Row i of k(x,Z) to `to` [m], unless NULL, and of H; its products with the weights to the mean. */
-static void gp__gradient_values(
-		gp__gradient *g, ptrdiff_t i, const gp__gradient_points *z, odvgp_real *to, odvgp_real *H)
+/*	Row i of k(x,Z) to `to` [m], unless NULL, and of H; its products with the weights to the mean.
+	u [columns] <- the row's prepared point. */
+static void gp__gradient_values(gp__gradient *g, ptrdiff_t i, const gp__gradient_points *z,
+		odvgp_real *u, odvgp_real *to, odvgp_real *H)
 {
 	gp__prediction *t = g->t;
 	gp__kchunk c = gp__chunk_of_task(t->job, 0, 1);
-	gp__gradient_place(g, i, z, H);
+	t->job->first = i;
+	gp__points_place(t->kernel, t->v.hyp, t->X + i * t->D, 1, z->centre, u, 1);
+	gp__gradient_place(g, u, H, z->ld);
 	for (ptrdiff_t j = 0; j < z->m; j += GP__CHUNK) {
 		ptrdiff_t cols = GP__MIN(z->m - j, GP__CHUNK);
 		gp__chunk_forward(t->job, &c, 0, j, g->value);
@@ -10288,43 +10326,43 @@ static void gp__gradient_values(
 		if (g->to->hessian && z->weights) gp__hessian_chunk(g, &c, i, j, z);
 		for (ptrdiff_t q = 0; z->weights && q < t->P; q++)
 			t->mean[(t->first + q) * t->ld + i] +=
-					t->blas.isa->dot(cols, g->value, z->weights + q * z->m + j);
+					t->blas.isa->dot(cols, g->value, z->weights + q * z->ld + j);
 	}
 }
 
+/*	additive: half the derivative of sum_j h_j k(x,z_j) in active column d of a group's point. */
+static odvgp_real gp__column_slope(
+		const gp__kjob *job, uint32_t g, ptrdiff_t d, ptrdiff_t m, const odvgp_real *h)
+{
+	odvgp_real sum = 0, part;
+	for (ptrdiff_t j = 0; j < m; j += GP__CHUNK) {
+		gp__kcolumn column;
+		gp__column_values(job, g, d, 0, j, h + j, &column);
+		job->blas->isa->dots(GP__CHUNK, column.h, 1, job->u[g] + d, job->zt[g] + d * job->ld + j,
+				0, &part);
+		sum += part;
+	}
+	return sum;
+}
+
 /*	dx [D] += sum_j c_j dk(x,z_j)/dx in row i, where gp__gradient_place has been called. */
-static void gp__gradient_sum(gp__gradient *g, ptrdiff_t i, const gp__gradient_points *z,
+static void gp__gradient_sum(const gp__gradient *g, ptrdiff_t i, const gp__gradient_points *z,
 		const odvgp_real *weights, odvgp_real *dx)
 {
 	const gp__prediction *t = g->t;
-	const gp__kernel *k = t->kernel;
-	const odvgp__simd *isa = t->blas.isa;
-	gp__zero(g->slope, t->p->columns);
-	for (ptrdiff_t j = 0; j < z->m; j += GP__CHUNK) {
-		ptrdiff_t cols = GP__MIN(z->m - j, GP__CHUNK);
-		odvgp_real *slope = g->slope;
-		gp__copy(g->value, weights + j, cols);
-		gp__zero(g->value + cols, GP__CHUNK - cols);
-		GP__EACH_GROUP(group, k) {
-			int inner = gp__geometry(gp__group_kernel(k, group)) == GP__INNER_PRODUCT;
-			ptrdiff_t dims = gp__group_dims(k, group);
-			int additive = gp__is_additive(gp__group_kernel(k, group));
-			gp__kcolumn column;
-			isa->combine(1, g->value, t->job->H[group] + j, g->h);
-			GP__FOR(d, dims) {
-				const odvgp_real *at = t->job->zt[group] + d * t->job->ld + j;
-				if (additive) gp__column_values(t->job, group, d, 0, j, g->h, &column);
-				slope[d] += inner ? isa->dot(cols, at, g->h)
-								  : 2 * isa->slope(GP__CHUNK, t->job->u[group][d], at,
-												additive ? column.h : g->h);
-			}
-			slope += dims;
-		}
-	}
-	const odvgp_real *slope = g->slope;
-	GP__EACH_GROUP(group, k) {
-		gp__point_back(t->job, group, t->X + i * t->D, t->job->u[group], slope, dx);
-		slope += gp__group_dims(k, group);
+	const gp__kjob *job = t->job;
+	GP__EACH_GROUP(group, t->kernel) {
+		int inner = gp__geometry(gp__group_kernel(t->kernel, group)) == GP__INNER_PRODUCT;
+		ptrdiff_t dims = gp__group_dims(t->kernel, group);
+		for (ptrdiff_t j = 0; j < z->m; j += GP__CHUNK)
+			t->blas.isa->combine(1, weights + j, job->H[group] + j, g->h + j);
+		if (gp__is_additive(gp__group_kernel(t->kernel, group)))
+			GP__FOR(d, dims) g->slope[d] = gp__column_slope(job, group, d, z->m, g->h);
+		else
+			t->blas.isa->dots(job->ld, g->h, dims, inner ? NULL : job->u[group], job->zt[group],
+					job->ld, g->slope);
+		for (ptrdiff_t d = 0; d < dims && !inner; d++) g->slope[d] *= 2;
+		gp__point_back(job, group, t->X + i * t->D, job->u[group], g->slope, dx);
 	}
 }
 
@@ -10341,23 +10379,24 @@ static void gp__solve_transposed(
 }
 
 /*	x <- L^-T x for each row x of X [n,M]. */
-static void gp__gradient_solve(gp__prediction *t, ptrdiff_t n, const odvgp_real *L, odvgp_real *X)
+static void gp__gradient_solve(
+		gp__prediction *t, ptrdiff_t n, const odvgp_real *L, odvgp_real *X, ptrdiff_t ldx)
 {
 	ptrdiff_t M = t->p->M;
 	if (n == 1) gp__solve_transposed(t->blas.isa, M, L, X);
-	else odvgp_trsm(&t->blas, 1, 0, n, M, L, M, X, M);
+	else odvgp_trsm(&t->blas, 1, 0, n, M, L, M, X, ldx);
 }
 
 /*	n rows of W <- T R^T for one block R [m,m] of a covariance factor. */
 static void gp__gradient_product(gp__prediction *t, ptrdiff_t n, ptrdiff_t m, const odvgp_real *R,
 		const odvgp_real *T, odvgp_real *W)
 {
-	ptrdiff_t M = t->p->M;
+	ptrdiff_t M = t->p->M, ldw = gp__padded(M);
 	if (n == 1) {
 		GP__FOR(j, m) W[j] = t->blas.isa->dot(j + 1, R + j * m, T);
 		return;
 	}
-	gp__mm g = gp__mm_make(0, 1, n, m, m, 1, T, M, R, m, 0, W, M);
+	gp__mm g = gp__mm_make(0, 1, n, m, m, 1, T, M, R, m, 0, W, ldw);
 	g.b_part = GP__UPPER;
 	gp__mm_run(&t->blas, &g);
 }
@@ -10372,26 +10411,24 @@ static int gp__gradient_has_prior(const gp__prediction *t, ptrdiff_t i, ptrdiff_
 static void gp__gradient_weights(gp__gradient *g, ptrdiff_t n, ptrdiff_t q)
 {
 	gp__prediction *t = g->t;
-	ptrdiff_t M = t->p->M, Mr = t->p->M_factor, Mv = M - Mr;
+	ptrdiff_t M = t->p->M, Mr = t->p->M_factor, Mv = M - Mr, ld = gp__padded(M);
 	int of_S = gp__is_dense(t->p);
-	odvgp_real *W = g->w + q * t->ld * M;
-	if (!of_S) gp__gradient_solve(t, n, t->v.L + q * M * M, t->T);
+	odvgp_real *W = g->w + q * t->ld * ld;
+	if (!of_S) gp__gradient_solve(t, n, t->v.L + q * M * M, t->T, M);
 	if (t->p->factor == GP__DIAGONAL_OF_INVERSE)
 		GP__FOR(i, n)
-			GP__FOR(j, M) W[i * M + j] = t->v.factor[q * M + j] * t->T[i * M + j];
+			GP__FOR(j, M) W[i * ld + j] = t->v.factor[q * M + j] * t->T[i * M + j];
 	else if (t->p->factor == GP__FACTOR_OF_PRECISION) {
-		gp__copy(W, t->T, n * M);
-		gp__gradient_solve(t, n, t->v.factor + q * M * M, W);
+		GP__FOR(i, n) gp__copy(W + i * ld, t->T + i * M, M);
+		gp__gradient_solve(t, n, t->v.factor + q * M * M, W, ld);
 	} else gp__gradient_product(t, n, Mr, t->v.factor + q * Mr * Mr, t->T, W);
 	if (Mv) gp__gradient_product(t, n, Mv, t->v.factor_v + q * Mv * Mv, t->T + Mr, W + Mr);
 	GP__FOR(i, n) {
-		odvgp_real has_prior = (odvgp_real)gp__gradient_has_prior(t, i, q);
-		GP__FOR(j, M) {
-			odvgp_real *w = W + i * M + j;
-			*w = of_S ? *w - has_prior * t->A[i * M + j] : -has_prior * *w;
-		}
+		odvgp_real has_prior = (odvgp_real)gp__gradient_has_prior(t, i, q), *w = W + i * ld;
+		if (of_S) t->blas.isa->blend(M, 1, w, has_prior, t->A + i * M, w);
+		else GP__FOR(j, M) w[j] *= -has_prior;
 	}
-	if (of_S) gp__gradient_solve(t, n, t->v.L, W);
+	if (of_S) gp__gradient_solve(t, n, t->v.L, W, ld);
 }
 
 /* --- a tile --- */
@@ -10402,20 +10439,20 @@ static void gp__gradient_mean(gp__gradient *g, ptrdiff_t n)
 	gp__prediction *t = g->t;
 	const gp__predictor *p = t->p;
 	ptrdiff_t D = p->D, P = t->P, groups = (ptrdiff_t)p->base_kernels;
-	const gp__gradient_points beta = gp__gradient_beta(t), gamma = gp__gradient_gamma(t);
 	int has_A = gp__mean_functions[p->mean_function].A;
 	t->job->X2 = NULL; /* no point is a row of X */
 	GP__FOR(q, P) gp__zero(t->mean + (t->first + q) * t->ld, n);
-	GP__FOR(i, n)
-		for (int k = 0; k < 2; k++) {
-			const gp__gradient_points *z = k ? &gamma : &beta;
-			odvgp_real *H = k ? g->H_gamma : g->H + i * groups * gp__padded(p->M);
-			if (!z->m) continue;
-			gp__gradient_values(g, i, z, k ? NULL : t->A + i * p->M, H);
-			for (ptrdiff_t q = 0; z->weights && gp__gradient_of_mean(g) && q < P; q++)
-				gp__gradient_sum(g, i, z, z->weights + q * z->m,
+	for (int k = 0; k < (p->M_gamma ? 2 : 1); k++) {
+		const gp__gradient_points z = k ? gp__gradient_gamma(g) : gp__gradient_beta(g);
+		gp__predict_points(t, z.points, z.m, z.centre);
+		GP__FOR(i, n) {
+			gp__gradient_values(g, i, &z, k ? t->point : g->u + i * p->columns,
+					k ? NULL : t->A + i * p->M, k ? g->H_gamma : g->H + i * groups * z.ld);
+			for (ptrdiff_t q = 0; z.weights && gp__gradient_of_mean(g) && q < P; q++)
+				gp__gradient_sum(g, i, &z, z.weights + q * z.ld,
 						g->dmean + ((t->first + q) * t->ld + i) * D);
 		}
+	}
 	gp__predict_mean_function(t, n);
 	GP__FOR(q, P)
 		GP__FOR(i, n) {
@@ -10428,15 +10465,16 @@ static void gp__gradient_mean(gp__gradient *g, ptrdiff_t n)
 static void gp__gradient_var(gp__gradient *g, ptrdiff_t n)
 {
 	gp__prediction *t = g->t;
-	ptrdiff_t D = t->p->D, M = t->p->M, groups = (ptrdiff_t)t->p->base_kernels;
-	const gp__gradient_points beta = gp__gradient_beta(t);
+	ptrdiff_t D = t->p->D, groups = (ptrdiff_t)t->p->base_kernels;
+	const gp__gradient_points beta = gp__gradient_beta(g);
+	gp__predict_points(t, beta.points, beta.m, beta.centre);
 	GP__FOR(i, n) {
-		gp__gradient_place(g, i, &beta, g->H + i * groups * gp__padded(M));
+		gp__gradient_place(g, g->u + i * t->p->columns, g->H + i * groups * beta.ld, beta.ld);
 		GP__FOR(q, t->P) {
 			odvgp_real *dvar = g->dvar + ((t->first + q) * t->ld + i) * D;
-			if (gp__gradient_has_prior(t, i, q))
+			if (g->diag && gp__gradient_has_prior(t, i, q))
 				gp__kernel_diag_adjoint(t->kernel, t->v.hyp, t->X + i * D, GP__R(0.5), NULL, dvar);
-			gp__gradient_sum(g, i, &beta, g->w + (q * t->ld + i) * M, dvar);
+			gp__gradient_sum(g, i, &beta, g->w + (q * t->ld + i) * beta.ld, dvar);
 			GP__FOR(d, D) dvar[d] *= 2;
 		}
 	}
@@ -10553,6 +10591,10 @@ static gp__prediction *gp__gradient_begin(gp__gradient *g, const odvgp_server *s
 	if (!t) return NULL;
 	t->job->chunks = g->chunk;
 	t->job->plain = gp__kernel_plain(t->kernel);
+	g->diag = 0;
+	GP__EACH_GROUP(k, t->kernel)
+		g->diag |= gp__geometry(gp__group_kernel(t->kernel, k)) == GP__INNER_PRODUCT;
+	gp__zero(g->w, t->P * rows * gp__padded(t->p->M));
 	return g->t = t;
 }
 
