@@ -391,7 +391,8 @@ static int run_train(options *o)
 	read_table(&read, o->value[OPT_DATA], o, NULL);
 	plan_patience(o, read.rows);
 	dataset_make(&d, &read, o, resume ? &before.s : NULL);
-	table_free(&read);
+	if (d.disk) d.disk->owned = 1;
+	else table_free(&read);
 	levels_kernel(o, &d.s);
 	workers_start(&w, o);
 	w.watch->start = begin;

@@ -80,10 +80,11 @@ static void hold_rows(choice *c, const options *o, const dataset *d)
 	free(held);
 }
 
-/*  Gives parts of standardised rows other scales of their columns of numbers, fitted to the first
-    part; schema and rows are then as dataset_make leaves them. kind: of transform_words. */
-static void choose_transform(schema *s, const options *o, part **parts, int count, int kind)
+/*  Gives parts of standardised rows, the first of which is d->train, other scales of their columns of
+    numbers; schema and rows are then as dataset_make leaves them. kind: of transform_words. */
+static void choose_transform(dataset *d, const options *o, part **parts, int count, int kind)
 {
+	schema *s = &d->s;
 	ptrdiff_t D = s->D;
 	for (int p = 0; p < count; p++)
 		for (ptrdiff_t i = 0; i < parts[p]->n * D; i++)
@@ -91,8 +92,8 @@ static void choose_transform(schema *s, const options *o, part **parts, int coun
 	s->transforms = take((size_t)D, sizeof *s->transforms);
 	for (int i = 0; i < s->input_count; i++)
 		for (ptrdiff_t k = first_input(s, i), end = k + field_inputs(&s->inputs[i]); k < end; k++)
-			if (has_numbers(&s->inputs[i]) && transform_input(s, parts[0], k, kind))
-				transform_input(s, parts[0], k, ODVGP_TRANSFORM_NONE);
+			if (has_numbers(&s->inputs[i]) && transform_input(d, k, kind))
+				transform_input(d, k, ODVGP_TRANSFORM_NONE);
 	for (int p = 0; p < count; p++)
 		odvgp_transform_columns(parts[p]->X, parts[p]->n, D, s->transforms, parts[p]->X, NULL);
 	odvgp_column_scales(parts[0]->X, parts[0]->n, D, s->x_mean, s->x_scale, NULL);
@@ -104,20 +105,21 @@ static void choose_transform(schema *s, const options *o, part **parts, int coun
 /*  The same of copies of the rows of a candidate. */
 static void candidate_transform(choice *c, int k, int kind)
 {
-	schema s = c->fit.s;
-	part fit = c->fit.train, valid = c->held, *parts[2] = {&fit, &valid};
-	c->X[k] = fit.X = take_doubles(fit.n, s.D);
-	c->X_valid[k] = valid.X = take_doubles(valid.n, s.D);
-	memcpy(fit.X, c->fit.train.X, (size_t)(fit.n * s.D) * sizeof *fit.X);
-	memcpy(valid.X, c->held.X, (size_t)(valid.n * s.D) * sizeof *valid.X);
-	s.x_mean = take_doubles(s.D, 2);
-	memcpy(s.x_mean, c->fit.s.x_mean, (size_t)s.D * sizeof *s.x_mean);
-	s.x_scale = s.x_mean + s.D;
-	memcpy(s.x_scale, c->fit.s.x_scale, (size_t)s.D * sizeof *s.x_scale);
-	choose_transform(&s, &c->before, parts, 2, kind);
-	for (ptrdiff_t i = 0; i < s.D; i++) free((double *)(uintptr_t)s.transforms[i].from);
-	free(s.transforms);
-	free(s.x_mean);
+	dataset d = c->fit;
+	part valid = c->held, *parts[2] = {&d.train, &valid};
+	ptrdiff_t D = d.s.D;
+	c->X[k] = d.train.X = take_doubles(d.train.n, D);
+	c->X_valid[k] = valid.X = take_doubles(valid.n, D);
+	memcpy(d.train.X, c->fit.train.X, (size_t)(d.train.n * D) * sizeof(double));
+	memcpy(valid.X, c->held.X, (size_t)(valid.n * D) * sizeof(double));
+	d.s.x_mean = take_doubles(D, 2);
+	d.s.x_scale = d.s.x_mean + D;
+	memcpy(d.s.x_mean, c->fit.s.x_mean, (size_t)D * sizeof(double));
+	memcpy(d.s.x_scale, c->fit.s.x_scale, (size_t)D * sizeof(double));
+	choose_transform(&d, &c->before, parts, 2, kind);
+	for (ptrdiff_t i = 0; i < D; i++) free((double *)(uintptr_t)d.s.transforms[i].from);
+	free(d.s.transforms);
+	free(d.s.x_mean);
 	c->list[k].X = c->X[k];
 	c->list[k].X_valid = c->X_valid[k];
 }
@@ -545,7 +547,7 @@ static void choice_make(choice *c, options *o, dataset *d)
 	if (!c->X[c->r.winner]) return;
 	const char *list = o->value[OPT_TRANSFORM];
 	part *parts[] = {&d->train, &d->test, &d->valid};
-	choose_transform(&d->s, o, parts, 3, position_in(transform_words, strchr(list, '=') + 1));
+	choose_transform(d, o, parts, 3, position_in(transform_words, strchr(list, '=') + 1));
 }
 
 static void choice_end(choice *c)
