@@ -3446,6 +3446,7 @@ static odvgp_real gp__rows_log1p(odvgp_real x)
 
 #if !defined(ODVGP_PREDICT_ONLY) || defined(ODVGP_TRANSFORMS)
 #define GP__TRANSFORM_MOST (3 + 2 * ODVGP_MOST_KNOTS) /* of a record */
+#define GP__TRANSFORM_IS(r, KIND) ((r)[1] == (odvgp_real)(int)ODVGP_TRANSFORM_##KIND)
 
 /*	T(x) of a record, and its derivatives. */
 GP__NOINLINE odvgp_real gp__transform(
@@ -3454,7 +3455,7 @@ GP__NOINLINE odvgp_real gp__transform(
 	const odvgp_real *a = r + 3;
 	const ptrdiff_t n = (ptrdiff_t)r[2] / 2;
 	*bend = 0;
-	if (r[1] == ODVGP_TRANSFORM_LINEAR) {
+	if (GP__TRANSFORM_IS(r, LINEAR)) {
 		ptrdiff_t k = 1;
 		while (k < n - 1 && x > a[k]) k++;
 		*slope = (a[n + k] - a[n + k - 1]) / (a[k] - a[k - 1]);
@@ -3462,7 +3463,7 @@ GP__NOINLINE odvgp_real gp__transform(
 	}
 	const odvgp_real u = x < a[2] ? a[2] : x > a[3] ? a[3] : x;
 	odvgp_real z, y, w = 1;
-	if (r[1] == ODVGP_TRANSFORM_LOG) {
+	if (GP__TRANSFORM_IS(r, LOG)) {
 		z = u + a[0];
 		y = z < 1 ? -GP__LOG1P(1 / z - 1) : GP__LOG1P(z - 1);
 		*slope = 1 / z;
@@ -3486,10 +3487,10 @@ static int gp__transform_ok(const odvgp_real *r, ptrdiff_t left, ptrdiff_t above
 	if (left < 7 || !(r[0] > (odvgp_real)above && r[0] < (odvgp_real)D) ||
 			!(r[2] >= 4 && r[2] <= 2 * ODVGP_MOST_KNOTS))
 		return 0;
-	const int linear = r[1] == ODVGP_TRANSFORM_LINEAR;
+	const int linear = GP__TRANSFORM_IS(r, LINEAR);
 	const ptrdiff_t n = (ptrdiff_t)r[2], h = n / 2;
 	if (left < 3 + n || r[0] != (odvgp_real)(float)(ptrdiff_t)r[0] || r[2] != (odvgp_real)(2 * h) ||
-			(!linear && (n != 4 || !(r[1] == ODVGP_TRANSFORM_LOG || r[1] == ODVGP_TRANSFORM_ASINH))))
+			(!linear && (n != 4 || !(GP__TRANSFORM_IS(r, LOG) || GP__TRANSFORM_IS(r, ASINH)))))
 		return 0;
 	GP__FOR(i, 3 + n) {
 		if (!(r[i] > GP__R(-1e30) && r[i] < GP__R(1e30))) return 0;
@@ -15902,7 +15903,7 @@ static void gp__export_row(gp__export *e, ptrdiff_t i, odvgp_real *x)
 										0.3 * gp__export_place(e, g, c, (j + 1) % M));
 	}
 	GP__EACH_TRANSFORM(r, e->p, *v) { /* x <- T^-1(x), between low and high */
-		int linear = r[1] == ODVGP_TRANSFORM_LINEAR;
+		int linear = GP__TRANSFORM_IS(r, LINEAR);
 		odvgp_real *at = x + (ptrdiff_t)*r, low = r[linear ? 3 : 5], slope, bend,
 				   high = r[linear ? 2 + (ptrdiff_t)r[2] / 2 : 6];
 		for (int k = 0; k < 60; k++) {
