@@ -6355,7 +6355,7 @@ GP__INLINE void gp__base_values(const gp__kjob *job, uint32_t l, ptrdiff_t i, pt
 	ptrdiff_t self = job->origin ? job->origin[i] : job->X1 == job->X2 ? i : -1;
 	/* these need no distance */
 	ODVGP_ASSERT(d2 || base->type == GP__CONSTANT || base->type == GP__WHITE);
-	switch (GP__ONLY_RADIAL ? GP__RBF : base->type) {
+	switch (GP__ONLY_RADIAL ? (uint32_t)GP__RBF : base->type) {
 	case GP__RQ:
 		gp__base_rq(isa, v, job->hyp[base->shape_param], scale, d2, k, dk, shape_param);
 		return;
