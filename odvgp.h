@@ -20277,6 +20277,7 @@ static odvgp_status gp__check_small(const odvgp_config *c, odvgp_info *info)
 	if (c->objective != ODVGP_OBJECTIVE_ELBO) no = "objective";
 	if (c->layer[0].patches.image_height) no = "patches";
 	if (c->functions) no = "functions";
+	if (c->shards > 1) no = "shards";
 	if (c->independent) no = "independent";
 	if (c->positive_transform != ODVGP_POSITIVE_TRANSFORM_EXP) no = "positive_transform";
 	if (c->init.beta == ODVGP_INIT_BETA_GREEDY) no = "init.beta";
@@ -20631,13 +20632,14 @@ static void *gp__numbers(gp__sums *sums) { return (unsigned char *)sums + GP__SU
 static int gp__levels(const odvgp_config *c)
 {
 	int levels = 0;
-	while (((ptrdiff_t)1 << levels) < c->shards) levels++;
+	while (GP__DESK && ((ptrdiff_t)1 << levels) < c->shards) levels++;
 	return levels;
 }
 
 /*	The first row of a shard of n rows. */
 static ptrdiff_t gp__shard_row(const odvgp_model *m, ptrdiff_t n, ptrdiff_t shard)
 {
+	if (!GP__DESK) return shard ? n : 0;
 	ptrdiff_t tile = m->cfg.tile, tiles = (n - 1) / tile + 1, S = m->cfg.shards,
 			  first = shard * (tiles / S) + shard * (tiles % S) / S;
 	return first < tiles ? first * tile : n;
@@ -20706,6 +20708,11 @@ static odvgp_status gp__total_run(gp__total *f, odvgp_info *info)
 {
 	const gp__ranks *r = gp__ranks_of(f->m);
 	odvgp_info *told = info ? info : f->m->tape.own_info;
+	if (!GP__DESK) {
+		f->visit(f, 0, told);
+		if (f->sums->status) f->sums->row = told->row;
+		return f->sums->status;
+	}
 	ptrdiff_t count = f->m->cfg.shards / (r ? r->given.size : 1),
 			  first = r ? r->given.rank * count : 0;
 	int failed = 0;
@@ -20789,7 +20796,7 @@ static void gp__visit_pass(gp__total *f, ptrdiff_t shard, odvgp_info *info)
 static odvgp_status gp__total_pass(gp__total *f, odvgp_model *m, const gp__rows *rows, int wants,
 		gp__pass pass, gp__sums *own, size_t bytes, odvgp_info *info)
 {
-	const gp__tree *tree = m->tape.tree;
+	const gp__tree *tree = GP__DESK ? m->tape.tree : NULL;
 	f->m = m;
 	f->rows = rows;
 	f->wants = wants;
@@ -25659,7 +25666,7 @@ static odvgp_status gp__data_scales(odvgp_model *m, const odvgp_real *X, odvgp_r
 	ODVGP_ASSERT(!a.bad);
 	memset(p.column, 0, (size_t)D * sizeof *p.column);
 	memset(&f, 0, sizeof f);
-	f.join = gp__columns_join;
+	if (GP__DESK) f.join = gp__columns_join;
 	f.arg = &p;
 	for (; p.pass < 3 && !s && !gp__ask(&m->tape.blas, 5 * (gp__wide)N * (gp__wide)D); p.pass++) {
 		s = gp__total_pass(&f, m, &rows, GP__PASS_X, gp__columns_rows, own,
