@@ -289,9 +289,9 @@ CONTENTS   (search for a tag with its arrows)
 	for any number of threads. Only one thread at a time may use a model. Any number may share
 	predictors and servers, which are read-only, each with its own scratch.
   Processes. odvgp_set_reduce lets 2^k processes train one model with the bits of one, where rows or
-	time are too many for one machine: examples/mpi.c, for Open MPI, MPICH and Slurm. It pays while a
-	rank has some 256 rows of a batch. Prediction of a large file needs no MPI: it is a stream, on
-	all threads of a machine; give each machine a part of it.
+	time are too many for one machine: examples/mpi.c, for Open MPI, MPICH and Slurm; bench/speed.md
+	says when it pays. Prediction of a large file needs no MPI: it is a stream, on all threads of a
+	machine; give each machine a part of it.
   Precision. The default is double. float needs jitter.relative >= 16 M FLT_EPSILON, its default.
 	Set this also in a double model that float will serve: with 1e-6 means were wrong by up to half
 	a standard deviation.
