@@ -16376,8 +16376,9 @@ struct gp__tape {
 	ptrdiff_t forward_sums, all_sums;
 	gp__tree *tree; /* NULL: one shard, no ranks */
 	int purpose;
-	int again;      /* second visit of the tiles, for the gradient: moments stay */
-	int data_error; /* the last evaluation failed on its rows, not on the parameters */
+	/* second visit of the tiles, for the gradient: moments stay; the last evaluation failed on its
+	   rows, not on the parameters */
+	unsigned again : 1, data_error : 1;
 };
 
 /* --- a model's state --- */
