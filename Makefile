@@ -47,7 +47,7 @@ endif
 .PHONY: all demo test test-isa export-test golden golden-write chaos cross cblas test-all soak \
         mutants sanitize tsan fuzz valgrind tidy standards symbols readme all-targets bench \
         bench-float bench-serve bench-steps bench-seconds bench-against cost-curves examples \
-        lessons ports install shared dist-arduino dist-platformio packages cover size clean help
+        lessons ports mpi-test install shared dist-arduino dist-platformio packages cover size clean help
 .DELETE_ON_ERROR:
 
 ## all: the command-line tool, build/odvgp
@@ -425,6 +425,11 @@ examples:
 	@mkdir -p $(B) && sh tests/checks/run.sh "sh tests/checks/examples.sh $(EXAMPLES)" \
 	    "sh tests/checks/examples.sh $(LESSONS)"
 
+## mpi-test: examples/mpi.c with mpirun: 1, 2 and 4 processes, a signal, a kill, going on; skipped
+##   where MPI is not installed (EXPECT=1: an error)
+mpi-test:
+	@CC="$(CC)" CFLAGS="$(CFLAGS)" sh tests/checks/mpi.sh $(B)
+
 ## ports: the tool, the demo and five examples with MinGW-w64 (run under wine), musl and tcc, as
 ##   far as these are installed; ALL=1: all examples
 ports:
@@ -432,8 +437,8 @@ ports:
 
 TIDY_DIRS  := examples examples/lessons examples/packaging tests tests/golden tests/long bench \
               bench/papers
-# tests/library.c is odvgp.h itself, which is looked at as it is.
-TIDY_FILES := $(filter-out tests/library.c,$(sort $(wildcard $(addsuffix /*.c,$(TIDY_DIRS)))))
+# tests/library.c is odvgp.h itself, which is looked at as it is; examples/mpi.c needs MPI.
+TIDY_FILES := $(filter-out tests/library.c examples/mpi.c,$(sort $(wildcard $(addsuffix /*.c,$(TIDY_DIRS)))))
 tidy_part   = "env TIDY=$(TIDY) CPPCHECK=$(CPPCHECK) sh tests/checks/tidy.sh $(1) 4 $(TIDY_FILES)"
 TIDY_PARTS := $(foreach n,0 1 2 3,$(call tidy_part,$(n)))
 ## tidy: clang-tidy and cppcheck
