@@ -1100,7 +1100,7 @@ typedef struct odvgp_config {
 		/* The kernel as an expression: sums, products and parentheses of base kernels
 			   name(lengthscale, variance=1, ard, dims=0:3+5)
 		   Names: rbf, matern12, matern32, matern52, rq(.., alpha=1), periodic(.., period=1);
-		   additive, a sum over columns of a matern52 of each;
+		   additive, a sum over columns of a matern52 of each, where gamma adds little to beta;
 		   without a lengthscale linear(variance, ard), constant(variance), white(variance),
 		   polynomial(variance, offset=1, degree=2). >>kernels has the formulas. dims=0:3+5 selects
 		   columns 0, 1, 2, 5, none twice. ard gives each column its own lengthscale (linear: its
