@@ -13776,12 +13776,6 @@ GP__INLINE odvgp_real gp__rows_radial(
 	return e * (kind == GP__MATERN52 ? q + t * t * third : q);
 }
 
-/*	additive's function of one column at the distance t, and its derivative in t^2 to slope. */
-static odvgp_real gp__rows_column(odvgp_real v, odvgp_real t, odvgp_real *slope)
-{
-	return gp__rows_radial(GP__MATERN52, v, 5, t * t, slope);
-}
-
 /*	A base kernel's value at the geometry s, and its derivative in s. self: of a point with
 	itself. */
 static odvgp_real gp__rows_base(
@@ -13813,6 +13807,13 @@ static odvgp_real gp__rows_base(
 	return e;
 }
 
+/*	additive's function of one column at the distance t, and its derivative in t^2 to slope. */
+static odvgp_real gp__rows_column(odvgp_real v, odvgp_real t, odvgp_real *slope)
+{
+	const odvgp_real par[3] = {v, 1, 1};
+	return gp__rows_base(GP__MATERN52, par, t * t, 0, slope);
+}
+
 /*	k(x,z) for prepared inputs; slope, or NULL: [groups] its derivatives in the geometries. */
 static odvgp_real gp__rows_kernel(const gp__compact *p, const gp__compact_view *v,
 		const odvgp_real *x, const odvgp_real *z, odvgp_real *slope)
@@ -13827,7 +13828,7 @@ static odvgp_real gp__rows_kernel(const gp__compact *p, const gp__compact_view *
 			for (uint32_t c = 0; c < columns; c++) geometry[g] += x[c] * z[c];
 		else if (GP__ROWS_BY_COLUMN(v->group[g]))
 			for (uint32_t c = 0; c < columns; c++)
-				geometry[g] += gp__rows_column(variance[c], x[c] - z[c], NULL);
+				geometry[g] += gp__rows_column(variance[c], x[c] - z[c], d);
 		else geometry[g] = gp__rows_distance(columns, x, z);
 		x += columns;
 		z += columns;
