@@ -207,6 +207,8 @@ CONTENTS   (search for a tag with its arrows)
 									on threads
 	ODVGP_NO_TRANSFORMS		-		leave out transformed columns: blocks and files that have them
 									return E_UNSUPPORTED
+	ODVGP_TRANSFORMS		-		with ODVGP_PREDICT_ONLY, whose blocks have none otherwise: serve
+									transformed columns
 	ODVGP_MAX_BASE_KERNELS	8		most base kernels in an expression, 1..32
 	ODVGP_MAX_LAYERS		3		most layers, 1..8
 	ODVGP_LIKELIHOODS, _KERNELS, _MEMBERS
@@ -3394,6 +3396,127 @@ GP__INLINE odvgp_real gp__stored_c(odvgp_real v)
 #else
 #define gp__stored_c(v) (v)
 #endif
+#ifdef ODVGP_PREDICT_ONLY
+/* --- without libm --- */
+
+#if defined(__GNUC__) && defined(__ARM_FP) && defined(ODVGP_FLOAT) && !defined(__aarch64__)
+#define GP__ROWS_ARM
+#endif
+
+/*	By bits, then Newton's steps. */
+GP__INLINE odvgp_real gp__rows_sqrt(odvgp_real x)
+{
+#ifdef GP__ROWS_ARM
+	odvgp_real y;
+	__asm__("vsqrt.f32 %0, %1" : "=t"(y) : "t"(x));
+#else
+	odvgp_real y = gp__real_c((gp__bits_c(x) >> 1) + (gp__bits_c(1) >> 1));
+	for (int k = 0; k < (sizeof y == 4 ? 4 : 5); k++) y = GP__R(0.5) * (y + x / y);
+#endif
+	return y;
+}
+
+#define GP__LOG_TOP(S, c)    p = GP__R(c);
+#define GP__LOG_HORNER(S, c) p = p * r + GP__R(c);
+
+/*	log(1 + x) for x >= 0. */
+static odvgp_real gp__rows_log1p(odvgp_real x)
+{
+	odvgp_real u = gp__stored_c(1 + x), f, s, p, r;
+	const gp__u_c root = gp__bits_c(1) - gp__bits_c(GP__R(0.70710678118654752440));
+	int k = (int)((gp__bits_c(u) + root) >> GP__MANTISSA) - GP__BIAS;
+	f = gp__real_c(gp__bits_c(u) - ((gp__u_c)k << GP__MANTISSA)) - 1;
+	s = f / (2 + f);
+	r = s * s;
+	GP__P_LOG(GP__LOG_TOP, GP__LOG_HORNER, )
+	p = f - GP__R(0.5) * f * f + s * (GP__R(0.5) * f * f + r * p);
+	return (odvgp_real)k * GP__R(GP__LN2_HIGH) +
+		   ((odvgp_real)k * GP__R(GP__LN2_LOW) + p + (x - (u - 1)) / u);
+}
+#define GP__ROOT  gp__rows_sqrt
+#define GP__LOG1P gp__rows_log1p
+#else
+#define GP__ROOT     GP__SQRT
+#define GP__LOG1P(x) ((odvgp_real)gp__log1p((gp__wide)(x)))
+#endif
+
+/* --- transformed columns ---
+
+	Records of reals: column, kind, how many numbers follow, and these: c, s, low, high, or all
+	`from`, then all `to`. Releases that do not know them refuse the version. */
+
+#if !defined(ODVGP_PREDICT_ONLY) || defined(ODVGP_TRANSFORMS)
+#define GP__TRANSFORM_MOST (3 + 2 * ODVGP_MOST_KNOTS) /* of a record */
+
+/*	T(x) of a record, and its derivatives. */
+GP__NOINLINE odvgp_real gp__transform(
+		const odvgp_real *r, odvgp_real x, odvgp_real *slope, odvgp_real *bend)
+{
+	const odvgp_real *a = r + 3;
+	const ptrdiff_t n = (ptrdiff_t)r[2] / 2;
+	*bend = 0;
+	if (r[1] == ODVGP_TRANSFORM_LINEAR) {
+		ptrdiff_t k = 1;
+		while (k < n - 1 && x > a[k]) k++;
+		*slope = (a[n + k] - a[n + k - 1]) / (a[k] - a[k - 1]);
+		return a[n + k - 1] + *slope * (x - a[k - 1]);
+	}
+	const odvgp_real u = x < a[2] ? a[2] : x > a[3] ? a[3] : x;
+	odvgp_real z, y, w = 1;
+	if (r[1] == ODVGP_TRANSFORM_LOG) {
+		z = u + a[0];
+		y = z < 1 ? -GP__LOG1P(1 / z - 1) : GP__LOG1P(z - 1);
+		*slope = 1 / z;
+		z = 1;
+	} else {
+		z = (u - a[0]) / a[1];
+		w = GP__ROOT(1 + z * z);
+		y = GP__LOG1P(GP__MAX(z, -z) + z * z / (1 + w));
+		y = z < 0 ? -y : y;
+		*slope = 1 / (a[1] * w);
+	}
+	if (u == x) *bend = -z * *slope * *slope / w;
+	return y + *slope * (x - u);
+}
+
+/*	Whether r, of `left` reals, is a record of a column above `above` and below D. Its numbers are
+	also tried as floats, which files may make of them. */
+static int gp__transform_ok(const odvgp_real *r, ptrdiff_t left, ptrdiff_t above, ptrdiff_t D)
+{
+	odvgp_real f[GP__TRANSFORM_MOST], slope, bend;
+	if (left < 7 || !(r[0] > (odvgp_real)above && r[0] < (odvgp_real)D) ||
+			!(r[2] >= 4 && r[2] <= 2 * ODVGP_MOST_KNOTS))
+		return 0;
+	const int linear = r[1] == ODVGP_TRANSFORM_LINEAR;
+	const ptrdiff_t n = (ptrdiff_t)r[2], h = n / 2;
+	if (left < 3 + n || r[0] != (odvgp_real)(float)(ptrdiff_t)r[0] || r[2] != (odvgp_real)(2 * h) ||
+			(!linear && (n != 4 || !(r[1] == ODVGP_TRANSFORM_LOG || r[1] == ODVGP_TRANSFORM_ASINH))))
+		return 0;
+	GP__FOR(i, 3 + n) {
+		if (!(r[i] > GP__R(-1e30) && r[i] < GP__R(1e30))) return 0;
+		f[i] = (odvgp_real)(float)r[i];
+	}
+	GP__FOR(k, linear ? h : 2) {
+		const odvgp_real *x = f + 3 + (linear ? k : 2 + k), y = x[linear ? h : 0];
+		if (k && (linear ? !(x[0] > x[-1] && y > x[h - 1]) : !(x[0] >= x[-1]))) return 0;
+		gp__transform(f, x[0], &slope, &bend);
+		if (!(slope > GP__R(1e-30) && slope < GP__R(1e30)) || (!linear && !(f[4] > 0))) return 0;
+	}
+	return 1;
+}
+
+/*	The same of all records. */
+static int gp__transforms_ok(const odvgp_real *r, ptrdiff_t left, ptrdiff_t D)
+{
+	for (ptrdiff_t above = -1, n; left; left -= n, r += n) {
+		if (!gp__transform_ok(r, left, above, D)) return 0;
+		above = (ptrdiff_t)r[0];
+		n = 3 + (ptrdiff_t)r[2];
+	}
+	return 1;
+}
+#endif
+
 #ifndef ODVGP_PREDICT_ONLY
 GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp_real y)
 {
@@ -3765,13 +3888,12 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 
 /*	axpy		y += a x
 	dot			x . y, in four vectors of partial sums that are added in a fixed order
-	dots		out[w] = x . y_w for the rows y_w of y, with the bits of dot; out is written in
-				whole vectors
+	dots		out[w] = x . y_w for the rows y_w of y, with the bits of dot, or sum_j x_j (from_w -
+				y_wj) over whole vectors unless `from` is NULL; out is written in whole vectors
 	update		y_w += sum_i f[w fw + i fk] x_i for count rows y_w and k rows x_i, with the bits of
 				one axpy after the other
 	spreads		out[w step] = sum_j h_wj (x[w step] - z_j)^2 over whole chunks, added as in dot;
 				h_wj = 0 gives 0 at any finite distance
-	slope		returns sum_j h_j (x - z_j) over whole chunks, added as in dot
 	squares		out_j += A_ij^2, row after row
 	weigh		A_ij <- 2 w_j A_ij
 	blend		out <- a x - b y; out may be x or y
@@ -3791,46 +3913,63 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 		GP__FOR(j, n) y[j] += a * x[j]; \
 	} \
 	TARGET GP__INLINE void gp__parts_of_##S(int ways, ptrdiff_t n, const odvgp_real *x, \
-			const odvgp_real *y, ptrdiff_t ldy, odvgp_real *part) \
+			const odvgp_real *from, const odvgp_real *y, ptrdiff_t ldy, odvgp_real *part) \
 	{ \
-		V s[GP__ABREAST_##S][4]; \
+		V s[GP__ABREAST_##S][4], all[GP__ABREAST_##S]; \
 		const odvgp_real *row[GP__ABREAST_##S]; \
 		ptrdiff_t j = 0; \
 		GP__ABREAST(row[w] = y + w * ldy) \
+		GP__ABREAST(all[w] = GP__SET1_##S(from ? from[w] : 0)) \
 		GP__ABREAST(GP__WAYS(s[w][q] = GP__K(S, 0))) \
 		for (; j + 4 * L <= n; j += 4 * L) \
 			GP__WAYS({ \
 				const V v = GP__LOAD_##S(x + j + q * L); \
-				GP__ABREAST(s[w][q] = GP__FMA_##S(v, GP__LOAD_##S(row[w] + j + q * L), s[w][q])) \
+				GP__ABREAST({ \
+					V r = GP__LOAD_##S(row[w] + j + q * L); \
+					if (from) r = all[w] - r; \
+					s[w][q] = GP__FMA_##S(v, r, s[w][q]); \
+				}) \
 			}) \
 		for (; j + L <= n; j += L) { \
 			const V v = GP__LOAD_##S(x + j); \
-			GP__ABREAST(s[w][0] = GP__FMA_##S(v, GP__LOAD_##S(row[w] + j), s[w][0])) \
+			GP__ABREAST({ \
+				V r = GP__LOAD_##S(row[w] + j); \
+				if (from) r = all[w] - r; \
+				s[w][0] = GP__FMA_##S(v, r, s[w][0]); \
+			}) \
 		} \
 		GP__ABREAST(GP__STORE_##S(part + w * L, (s[w][0] + s[w][1]) + (s[w][2] + s[w][3]))) \
 	} \
 	TARGET static odvgp_real gp__dot_##S(ptrdiff_t n, const odvgp_real *x, const odvgp_real *y) \
 	{ \
 		odvgp_real part[L], sum = 0; \
-		gp__parts_of_##S(1, n, x, y, 0, part); \
+		gp__parts_of_##S(1, n, x, NULL, y, 0, part); \
 		GP__FROM(j, n / L * L, n) sum += x[j] * y[j]; \
 		for (int i = 0; i < L; i++) sum += part[i]; \
 		return sum; \
 	} \
-	TARGET static void gp__dots_##S(ptrdiff_t n, const odvgp_real *x, ptrdiff_t count, \
-			const odvgp_real *y, ptrdiff_t ldy, odvgp_real *out) \
+	TARGET GP__INLINE void gp__parts_##S(ptrdiff_t n, const odvgp_real *x, ptrdiff_t count, \
+			const odvgp_real *from, const odvgp_real *y, ptrdiff_t ldy, odvgp_real *part) \
 	{ \
 		enum { W = GP__ABREAST_##S }; \
+		ptrdiff_t w = 0; \
+		for (; w + W <= count; w += W) \
+			gp__parts_of_##S(W, n, x, from ? from + w : NULL, y + w * ldy, ldy, part + w * L); \
+		for (; w < count; w++) \
+			gp__parts_of_##S(1, n, x, from ? from + w : NULL, y + w * ldy, ldy, part + w * L); \
+	} \
+	TARGET static void gp__dots_##S(ptrdiff_t n, const odvgp_real *x, ptrdiff_t count, \
+			const odvgp_real *from, const odvgp_real *y, ptrdiff_t ldy, odvgp_real *out) \
+	{ \
 		while (L > 1 && count > 1) { \
 			odvgp_real part[L * L], rest[L]; \
 			V v[L], all = GP__K(S, 0); \
-			ptrdiff_t some = GP__MIN(count, (ptrdiff_t)L), w = 0, whole = n / L * L; \
-			for (; w + W <= some; w += W) \
-				gp__parts_of_##S(W, n, x, y + w * ldy, ldy, part + w * L); \
-			for (; w < some; w++) gp__parts_of_##S(1, n, x, y + w * ldy, ldy, part + w * L); \
+			ptrdiff_t some = GP__MIN(count, (ptrdiff_t)L), whole = n / L * L; \
+			if (from) gp__parts_##S(n, x, some, from, y, ldy, part); \
+			else gp__parts_##S(n, x, some, NULL, y, ldy, part); \
 			if (whole < n) { \
 				GP__STORE_##S(rest, all); \
-				for (w = 0; w < some; w++) \
+				GP__FOR(w, some) \
 					GP__FROM(j, whole, n) rest[w] += x[j] * y[w * ldy + j]; \
 				all = GP__LOAD_##S(rest); \
 			} \
@@ -3841,8 +3980,18 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 			for (int r = 0; r < L; r++) all = all + v[r]; \
 			GP__STORE_##S(out, all); \
 			count -= some, y += some * ldy, out += some; \
+			if (from) from += some; \
 		} \
-		for (; count > 0; count--, y += ldy) *out++ = gp__dot_##S(n, x, y); \
+		for (; count > 0; count--, y += ldy, out++) { \
+			odvgp_real part[L]; \
+			if (!from) { \
+				*out = gp__dot_##S(n, x, y); \
+				continue; \
+			} \
+			gp__parts_of_##S(1, n, x, from++, y, 0, part); \
+			*out = part[0]; \
+			for (int i = 1; i < L; i++) *out += part[i]; \
+		} \
 	} \
 	TARGET GP__INLINE void gp__spreads_of_##S(int ways, ptrdiff_t n, const odvgp_real *x, \
 			ptrdiff_t step, const odvgp_real *z, const odvgp_real *h, ptrdiff_t ld, \
@@ -3942,20 +4091,6 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 		for (; j + L <= n; j += L) \
 			GP__STORE_##S(out + j, va * GP__LOAD_##S(x + j) - vb * GP__LOAD_##S(y + j)); \
 		for (; j < n; j++) out[j] = a * x[j] - b * y[j]; \
-	} \
-	TARGET static odvgp_real gp__slope_##S( \
-			ptrdiff_t n, odvgp_real x, const odvgp_real *z, const odvgp_real *h) \
-	{ \
-		const V f = GP__K(S, x); \
-		V s0 = GP__K(S, 0), s1 = s0; \
-		odvgp_real part[L], sum = 0; \
-		for (ptrdiff_t j = 0; j < n; j += 2 * L) { \
-			s0 = GP__FMA_##S(GP__LOAD_##S(h + j), f - GP__LOAD_##S(z + j), s0); \
-			s1 = GP__FMA_##S(GP__LOAD_##S(h + j + L), f - GP__LOAD_##S(z + j + L), s1); \
-		} \
-		GP__STORE_##S(part, s0 + s1); \
-		for (int j = 0; j < L; j++) sum += part[j]; \
-		return sum; \
 	} \
 	TARGET static void gp__combine_##S( \
 			int product, const odvgp_real *x, const odvgp_real *y, odvgp_real *out) \
@@ -4157,12 +4292,11 @@ typedef struct odvgp__simd {
 	void (*axpy)(ptrdiff_t n, odvgp_real a, const odvgp_real *x, odvgp_real *y);
 	odvgp_real (*dot)(ptrdiff_t n, const odvgp_real *x, const odvgp_real *y);
 	gp__map *map[GP__MAPS];
-	odvgp_real (*slope)(ptrdiff_t n, odvgp_real x, const odvgp_real *z, const odvgp_real *h);
 	void (*combine)(int product, const odvgp_real *x, const odvgp_real *y, odvgp_real *out);
 	void (*derivative)(odvgp_real scale, const odvgp_real *adjoint, const odvgp_real *d2, int first,
 			odvgp_real *dk, odvgp_real *h);
-	void (*dots)(ptrdiff_t n, const odvgp_real *x, ptrdiff_t count, const odvgp_real *y,
-			ptrdiff_t ldy, odvgp_real *out);
+	void (*dots)(ptrdiff_t n, const odvgp_real *x, ptrdiff_t count, const odvgp_real *from,
+			const odvgp_real *y, ptrdiff_t ldy, odvgp_real *out);
 	void (*update)(ptrdiff_t n, ptrdiff_t k, const odvgp_real *x, ptrdiff_t ldx, ptrdiff_t count,
 			const odvgp_real *f, ptrdiff_t fw, ptrdiff_t fk, odvgp_real *y, ptrdiff_t ldy);
 	void (*squares)(
@@ -4373,7 +4507,7 @@ GP__EACH_ISA(GP__KERNELS)
 	{#S, ODVGP_ISA_##ID, R, NVMAX *GP__LANES_##S, GP__LANES_##S, MC, 256, NC, \
 			GP__LIST##NVMAX(gp__ukr, S), GP__LIST##NVMAX(gp__solve, S), gp__factor_##S, \
 			gp__copy_##S, gp__transpose_##S, gp__sqdist_##S, gp__radial_##S, gp__axpy_##S, \
-			gp__dot_##S, GP__MAP_LIST(S), gp__slope_##S, gp__combine_##S, gp__derivative_##S, gp__dots_##S, \
+			gp__dot_##S, GP__MAP_LIST(S), gp__combine_##S, gp__derivative_##S, gp__dots_##S, \
 			gp__update_##S, gp__squares_##S, gp__weigh_##S, gp__blend_##S, gp__spreads_##S},
 static const odvgp__simd gp__isas[] = {GP__EACH_ISA(GP__ISA)};
 
@@ -6278,7 +6412,7 @@ static void gp__chunk_dots(const odvgp__simd *isa, ptrdiff_t cols, const odvgp_r
 	}
 	for (ptrdiff_t p = 0; p < count; p += GP__DOTS) {
 		ptrdiff_t some = GP__MIN(count - p, GP__DOTS);
-		isa->dots(cols, x, some, w + p * ldw, ldw, sum);
+		isa->dots(cols, x, some, NULL, w + p * ldw, ldw, sum);
 		GP__FOR(q, some) to[(p + q) * step] += sum[q];
 	}
 }
@@ -6584,7 +6718,7 @@ static void gp__columns_task(void *arg, int t)
 	ptrdiff_t nd = gp__group_dims(job->k, g);
 	gp__kcolumn c;
 	for (ptrdiff_t d = t; d < nd; d += job->tasks) {
-		odvgp_real variance = 0, length = 0;
+		odvgp_real variance = 0, length = 0, slope;
 		const odvgp_real *zt = job->zt[g] + d * job->ld;
 		GP__FOR(r, job->rows) {
 			odvgp_real u = job->u[g][r * (nd + 1) + d], *to = job->T + r * (nd + 1) + d;
@@ -6596,7 +6730,8 @@ static void gp__columns_task(void *arg, int t)
 				gp__column_values(job, g, d, r, j, H, &c);
 				variance += isa->dot(cols, H, c.k);
 				length += isa->dot(cols, c.h, c.r2);
-				*to += 2 * isa->slope(GP__CHUNK, u, zt + j, c.h); /* H is 0 beyond cols */
+				isa->dots(GP__CHUNK, c.h, 1, &u, zt + j, 0, &slope); /* H is 0 beyond cols */
+				*to += 2 * slope;
 				for (ptrdiff_t e = 0; e < cols && job->dX2; e++)
 					job->V[g][(j + e) * (nd + 1) + d] -= 2 * c.h[e] * (u - zt[j + e]);
 			}
@@ -9001,78 +9136,19 @@ static gp__prediction *gp__predict_begin(
 	return t;
 }
 
-/* --- transformed columns ---
-
-	Records of reals: column, kind, how many numbers follow, and these: c, s, low, high, or all
-	`from`, then all `to`. Releases that do not know them refuse the version. */
+/* --- transformed columns --- */
 
 /*	Their reals. */
 #ifdef ODVGP_NO_TRANSFORMS
+#define GP__TRANSFORMED   0
 #define GP__TRANSFORMS(p) ((void)(p), (ptrdiff_t)0)
 #else
+#define GP__TRANSFORMED   1
 #define GP__TRANSFORMS(p) ((ptrdiff_t)((p)->version >> 16))
 #endif
-#define GP__TRANSFORM_MOST (3 + 2 * ODVGP_MOST_KNOTS) /* of a record */
 #define GP__EACH_TRANSFORM(r, p, v) \
 	for (const odvgp_real *r = (v).transforms, *gp__end = r + GP__TRANSFORMS(p); r < gp__end; \
 			r += 3 + (ptrdiff_t)r[2])
-
-/*	T(x) of a record, and its derivatives. */
-GP__NOINLINE odvgp_real gp__transform(
-		const odvgp_real *r, odvgp_real x, odvgp_real *slope, odvgp_real *bend)
-{
-	const odvgp_real *a = r + 3;
-	const ptrdiff_t n = (ptrdiff_t)r[2] / 2;
-	*bend = 0;
-	if (r[1] == ODVGP_TRANSFORM_LINEAR) {
-		ptrdiff_t k = 1;
-		while (k < n - 1 && x > a[k]) k++;
-		*slope = (a[n + k] - a[n + k - 1]) / (a[k] - a[k - 1]);
-		return a[n + k - 1] + *slope * (x - a[k - 1]);
-	}
-	const odvgp_real u = x < a[2] ? a[2] : x > a[3] ? a[3] : x;
-	odvgp_real z, y, w = 1;
-	if (r[1] == ODVGP_TRANSFORM_LOG) {
-		z = u + a[0];
-		y = (odvgp_real)gp__log((gp__wide)z);
-		*slope = 1 / z;
-		z = 1;
-	} else {
-		z = (u - a[0]) / a[1];
-		w = GP__SQRT(1 + z * z);
-		y = (odvgp_real)gp__log1p((gp__wide)(GP__MAX(z, -z) + z * z / (1 + w)));
-		y = z < 0 ? -y : y;
-		*slope = 1 / (a[1] * w);
-	}
-	if (u == x) *bend = -z * *slope * *slope / w;
-	return y + *slope * (x - u);
-}
-
-/*	Whether r, of `left` reals, is a record of a column above `above` and below D. Its numbers are
-	also tried as floats, which files may make of them. */
-static int gp__transform_ok(const odvgp_real *r, ptrdiff_t left, ptrdiff_t above, ptrdiff_t D)
-{
-	odvgp_real f[GP__TRANSFORM_MOST], slope, bend;
-	if (left < 7 || !(r[0] > (odvgp_real)above && r[0] < (odvgp_real)D) ||
-			!(r[2] >= 4 && r[2] <= 2 * ODVGP_MOST_KNOTS))
-		return 0;
-	const int linear = r[1] == ODVGP_TRANSFORM_LINEAR;
-	const ptrdiff_t n = (ptrdiff_t)r[2], h = n / 2;
-	if (left < 3 + n || r[0] != (odvgp_real)(float)(ptrdiff_t)r[0] || r[2] != (odvgp_real)(2 * h) ||
-			(!linear && (n != 4 || !(r[1] == ODVGP_TRANSFORM_LOG || r[1] == ODVGP_TRANSFORM_ASINH))))
-		return 0;
-	GP__FOR(i, 3 + n) {
-		if (!(r[i] > GP__R(-1e30) && r[i] < GP__R(1e30))) return 0;
-		f[i] = (odvgp_real)(float)r[i];
-	}
-	GP__FOR(k, linear ? h : 2) {
-		const odvgp_real *x = f + 3 + (linear ? k : 2 + k), y = x[linear ? h : 0];
-		if (k && (linear ? !(x[0] > x[-1] && y > x[h - 1]) : !(x[0] >= x[-1]))) return 0;
-		gp__transform(f, x[0], &slope, &bend);
-		if (!(slope > GP__R(1e-30) && slope < GP__R(1e30)) || (!linear && !(f[4] > 0))) return 0;
-	}
-	return 1;
-}
 
 /*	Multiplies gradients [n,D] in what the columns of X [n,D] became: in X. */
 static void gp__transform_slopes(
@@ -9968,12 +10044,16 @@ typedef struct {
 	gp__prediction *t;
 	const odvgp_gradient *to;
 	odvgp_real *chunk;        /* of a gp__kchunk with derivatives */
-	odvgp_real *value, *h;    /* [CHUNK] kernel values; weights times H */
+	odvgp_real *value;        /* [CHUNK] kernel values */
+	odvgp_real *h;            /* [ld] weights times H */
 	odvgp_real *H, *H_gamma;  /* [rows,groups,ld] of beta, [groups,ld] of a row's gamma */
-	odvgp_real *w;            /* [P,rows,M] of a unit's processes */
+	odvgp_real *alpha, *a;    /* [P,ld] of the unit, 0 behind the points */
+	odvgp_real *w;            /* [P,rows,ld] of its variances, likewise */
+	odvgp_real *u;            /* [rows,columns] prepared points of X beside those of beta */
 	odvgp_real *slope;        /* [columns] derivatives in a row's points */
 	odvgp_real *second;       /* [2,groups,D]; [nodes, 1 + groups + groups^2] */
 	ptrdiff_t first, n;       /* the tile's first row; rows of the call */
+	int diag;                 /* whether k(x,x) depends on x */
 	odvgp_real *dmean, *dvar; /* [P,rows,D] */
 	odvgp_real *mixed;        /* [F,rows,D] */
 } gp__gradient;
@@ -9988,13 +10068,17 @@ static void gp__gradient_layout(
 		gp__arena *a, const gp__predictor *p, ptrdiff_t rows, gp__gradient *g)
 {
 	ptrdiff_t P = p->P / p->units, D = p->D, groups = (ptrdiff_t)p->base_kernels;
+	ptrdiff_t beta = gp__padded(p->M), gamma = gp__padded(p->M_gamma);
 	g->chunk = gp__take(a, gp__gradient_chunks(p->base_kernels), GP__CHUNK);
 	g->value = gp__take(a, 1, GP__CHUNK);
-	g->h = gp__take(a, 1, GP__CHUNK);
-	g->H = gp__take(a, groups * rows, gp__padded(p->M));
-	g->H_gamma = gp__take(a, groups, gp__padded(p->M_gamma));
-	g->w = gp__take(a, P * rows, p->M);
-	g->slope = gp__take(a, 1, p->columns);
+	g->h = gp__take(a, 1, GP__MAX(beta, gamma));
+	g->H = gp__take(a, groups * rows, beta);
+	g->H_gamma = gp__take(a, groups, gamma);
+	g->alpha = gp__take(a, P, beta);
+	g->a = gp__take(a, P, gamma);
+	g->w = gp__take(a, P * rows, beta);
+	g->u = gp__take(a, rows, p->columns);
+	g->slope = gp__take(a, 1, p->columns + GP__MAX_LANES);
 	g->second = gp__take(a, groups, 2 * D + 2 * (1 + groups + groups * groups));
 	g->dmean = gp__take(a, p->P * rows, D);
 	g->dvar = gp__take(a, p->P * rows, D);
@@ -10013,34 +10097,49 @@ static size_t gp__gradient_size(const odvgp_server *s, ptrdiff_t rows)
 
 /* --- rows of kernel values with their derivatives --- */
 
-/*	A set of points, with the weights of the mean [P,m] or NULL. */
+/*	A set of points, with the weights of the mean [P,ld] or NULL. */
 typedef struct {
-	ptrdiff_t m;
+	ptrdiff_t m, ld;
 	odvgp_real *points, *centre;
 	const odvgp_real *weights;
 } gp__gradient_points;
 
-static gp__gradient_points gp__gradient_beta(const gp__prediction *t)
+/*	Weights [P,m] of the unit become [P,ld], 0 behind the points. */
+static const odvgp_real *gp__gradient_padded(
+		const gp__gradient *g, ptrdiff_t m, const odvgp_real *from, odvgp_real *to)
 {
-	gp__gradient_points z = {
-			t->p->M, t->v.beta, t->v.beta_centre, t->v.alpha};
+	ptrdiff_t ld = gp__padded(m);
+	for (ptrdiff_t q = 0; from && q < g->t->P; q++) {
+		gp__copy(to + q * ld, from + q * m, m);
+		gp__zero(to + q * ld + m, ld - m);
+	}
+	return from ? to : NULL;
+}
+
+static gp__gradient_points gp__gradient_beta(const gp__gradient *g)
+{
+	const gp__view *v = &g->t->v;
+	ptrdiff_t m = g->t->p->M;
+	gp__gradient_points z = {m, gp__padded(m), v->beta, v->beta_centre,
+			gp__gradient_padded(g, m, v->alpha, g->alpha)};
 	return z;
 }
 
-static gp__gradient_points gp__gradient_gamma(const gp__prediction *t)
+static gp__gradient_points gp__gradient_gamma(const gp__gradient *g)
 {
-	gp__gradient_points z = {t->p->M_gamma, t->v.gamma, t->v.gamma_centre, t->v.a_gamma};
+	const gp__view *v = &g->t->v;
+	ptrdiff_t m = g->t->p->M_gamma;
+	gp__gradient_points z = {m, gp__padded(m), v->gamma, v->gamma_centre,
+			gp__gradient_padded(g, m, v->a_gamma, g->a)};
 	return z;
 }
 
-/*	Row i of X becomes the job's point, z its points, H the place of the derivatives. */
-static void gp__gradient_place(
-		gp__gradient *g, ptrdiff_t i, const gp__gradient_points *z, odvgp_real *H)
+/*	Prepared points u become the job's, and H [groups,ld] the place of the derivatives. */
+static void gp__gradient_place(const gp__gradient *g, odvgp_real *u, odvgp_real *H, ptrdiff_t ld)
 {
-	gp__prediction *t = g->t;
-	gp__predict_points(t, z->points, z->m, z->centre);
-	gp__predict_point(t, t->X + i * t->D, i);
-	GP__EACH_GROUP(group, t->kernel) t->job->H[group] = H + (ptrdiff_t)group * gp__padded(z->m);
+	gp__kjob *job = g->t->job;
+	gp__points_at(g->t->kernel, u, 1, job->u);
+	GP__EACH_GROUP(group, g->t->kernel) job->H[group] = H + (ptrdiff_t)group * ld;
 }
 
 /* --- the mean's Hessian ---
@@ -10188,7 +10287,7 @@ static void gp__hessian_chunk(gp__gradient *g, const gp__kchunk *c, ptrdiff_t i,
 				ptrdiff_t p = t->first + q;
 				odvgp_real share =
 						t->p->mixed ? t->v.mixing[f * t->p->P + p] : (odvgp_real)(f == p);
-				weight += share * z->weights[q * z->m + j + e];
+				weight += share * z->weights[q * z->ld + j + e];
 			}
 			GP__FOR(a, G) {
 				GP__FOR(x, D) H[x * D + x] += weight * d[1 + a] * second[a * D + x];
@@ -10208,13 +10307,16 @@ static int gp__gradient_of_mean(const gp__gradient *g)
 	return g->to->dmean || (g->to->hessian && GP__TRANSFORMS(g->t->p));
 }
 
-/*	Row i of k(x,Z) to `to` [m], unless NULL, and of H; its products with the weights to the mean. */
-static void gp__gradient_values(
-		gp__gradient *g, ptrdiff_t i, const gp__gradient_points *z, odvgp_real *to, odvgp_real *H)
+/*	Row i of k(x,Z) to `to` [m], unless NULL, and of H; its products with the weights to the mean.
+	u [columns] <- the row's prepared point. */
+static void gp__gradient_values(gp__gradient *g, ptrdiff_t i, const gp__gradient_points *z,
+		odvgp_real *u, odvgp_real *to, odvgp_real *H)
 {
 	gp__prediction *t = g->t;
 	gp__kchunk c = gp__chunk_of_task(t->job, 0, 1);
-	gp__gradient_place(g, i, z, H);
+	t->job->first = i;
+	gp__points_place(t->kernel, t->v.hyp, t->X + i * t->D, 1, z->centre, u, 1);
+	gp__gradient_place(g, u, H, z->ld);
 	for (ptrdiff_t j = 0; j < z->m; j += GP__CHUNK) {
 		ptrdiff_t cols = GP__MIN(z->m - j, GP__CHUNK);
 		gp__chunk_forward(t->job, &c, 0, j, g->value);
@@ -10223,43 +10325,43 @@ static void gp__gradient_values(
 		if (g->to->hessian && z->weights) gp__hessian_chunk(g, &c, i, j, z);
 		for (ptrdiff_t q = 0; z->weights && q < t->P; q++)
 			t->mean[(t->first + q) * t->ld + i] +=
-					t->blas.isa->dot(cols, g->value, z->weights + q * z->m + j);
+					t->blas.isa->dot(cols, g->value, z->weights + q * z->ld + j);
 	}
 }
 
+/*	additive: half the derivative of sum_j h_j k(x,z_j) in active column d of a group's point. */
+static odvgp_real gp__column_slope(
+		const gp__kjob *job, uint32_t g, ptrdiff_t d, ptrdiff_t m, const odvgp_real *h)
+{
+	odvgp_real sum = 0, part;
+	for (ptrdiff_t j = 0; j < m; j += GP__CHUNK) {
+		gp__kcolumn column;
+		gp__column_values(job, g, d, 0, j, h + j, &column);
+		job->blas->isa->dots(GP__CHUNK, column.h, 1, job->u[g] + d, job->zt[g] + d * job->ld + j,
+				0, &part);
+		sum += part;
+	}
+	return sum;
+}
+
 /*	dx [D] += sum_j c_j dk(x,z_j)/dx in row i, where gp__gradient_place has been called. */
-static void gp__gradient_sum(gp__gradient *g, ptrdiff_t i, const gp__gradient_points *z,
+static void gp__gradient_sum(const gp__gradient *g, ptrdiff_t i, const gp__gradient_points *z,
 		const odvgp_real *weights, odvgp_real *dx)
 {
 	const gp__prediction *t = g->t;
-	const gp__kernel *k = t->kernel;
-	const odvgp__simd *isa = t->blas.isa;
-	gp__zero(g->slope, t->p->columns);
-	for (ptrdiff_t j = 0; j < z->m; j += GP__CHUNK) {
-		ptrdiff_t cols = GP__MIN(z->m - j, GP__CHUNK);
-		odvgp_real *slope = g->slope;
-		gp__copy(g->value, weights + j, cols);
-		gp__zero(g->value + cols, GP__CHUNK - cols);
-		GP__EACH_GROUP(group, k) {
-			int inner = gp__geometry(gp__group_kernel(k, group)) == GP__INNER_PRODUCT;
-			ptrdiff_t dims = gp__group_dims(k, group);
-			int additive = gp__is_additive(gp__group_kernel(k, group));
-			gp__kcolumn column;
-			isa->combine(1, g->value, t->job->H[group] + j, g->h);
-			GP__FOR(d, dims) {
-				const odvgp_real *at = t->job->zt[group] + d * t->job->ld + j;
-				if (additive) gp__column_values(t->job, group, d, 0, j, g->h, &column);
-				slope[d] += inner ? isa->dot(cols, at, g->h)
-								  : 2 * isa->slope(GP__CHUNK, t->job->u[group][d], at,
-												additive ? column.h : g->h);
-			}
-			slope += dims;
-		}
-	}
-	const odvgp_real *slope = g->slope;
-	GP__EACH_GROUP(group, k) {
-		gp__point_back(t->job, group, t->X + i * t->D, t->job->u[group], slope, dx);
-		slope += gp__group_dims(k, group);
+	const gp__kjob *job = t->job;
+	GP__EACH_GROUP(group, t->kernel) {
+		int inner = gp__geometry(gp__group_kernel(t->kernel, group)) == GP__INNER_PRODUCT;
+		ptrdiff_t dims = gp__group_dims(t->kernel, group);
+		for (ptrdiff_t j = 0; j < z->m; j += GP__CHUNK)
+			t->blas.isa->combine(1, weights + j, job->H[group] + j, g->h + j);
+		if (gp__is_additive(gp__group_kernel(t->kernel, group)))
+			GP__FOR(d, dims) g->slope[d] = gp__column_slope(job, group, d, z->m, g->h);
+		else
+			t->blas.isa->dots(job->ld, g->h, dims, inner ? NULL : job->u[group], job->zt[group],
+					job->ld, g->slope);
+		for (ptrdiff_t d = 0; d < dims && !inner; d++) g->slope[d] *= 2;
+		gp__point_back(job, group, t->X + i * t->D, job->u[group], g->slope, dx);
 	}
 }
 
@@ -10276,23 +10378,24 @@ static void gp__solve_transposed(
 }
 
 /*	x <- L^-T x for each row x of X [n,M]. */
-static void gp__gradient_solve(gp__prediction *t, ptrdiff_t n, const odvgp_real *L, odvgp_real *X)
+static void gp__gradient_solve(
+		gp__prediction *t, ptrdiff_t n, const odvgp_real *L, odvgp_real *X, ptrdiff_t ldx)
 {
 	ptrdiff_t M = t->p->M;
 	if (n == 1) gp__solve_transposed(t->blas.isa, M, L, X);
-	else odvgp_trsm(&t->blas, 1, 0, n, M, L, M, X, M);
+	else odvgp_trsm(&t->blas, 1, 0, n, M, L, M, X, ldx);
 }
 
 /*	n rows of W <- T R^T for one block R [m,m] of a covariance factor. */
 static void gp__gradient_product(gp__prediction *t, ptrdiff_t n, ptrdiff_t m, const odvgp_real *R,
 		const odvgp_real *T, odvgp_real *W)
 {
-	ptrdiff_t M = t->p->M;
+	ptrdiff_t M = t->p->M, ldw = gp__padded(M);
 	if (n == 1) {
 		GP__FOR(j, m) W[j] = t->blas.isa->dot(j + 1, R + j * m, T);
 		return;
 	}
-	gp__mm g = gp__mm_make(0, 1, n, m, m, 1, T, M, R, m, 0, W, M);
+	gp__mm g = gp__mm_make(0, 1, n, m, m, 1, T, M, R, m, 0, W, ldw);
 	g.b_part = GP__UPPER;
 	gp__mm_run(&t->blas, &g);
 }
@@ -10307,26 +10410,24 @@ static int gp__gradient_has_prior(const gp__prediction *t, ptrdiff_t i, ptrdiff_
 static void gp__gradient_weights(gp__gradient *g, ptrdiff_t n, ptrdiff_t q)
 {
 	gp__prediction *t = g->t;
-	ptrdiff_t M = t->p->M, Mr = t->p->M_factor, Mv = M - Mr;
+	ptrdiff_t M = t->p->M, Mr = t->p->M_factor, Mv = M - Mr, ld = gp__padded(M);
 	int of_S = gp__is_dense(t->p);
-	odvgp_real *W = g->w + q * t->ld * M;
-	if (!of_S) gp__gradient_solve(t, n, t->v.L + q * M * M, t->T);
+	odvgp_real *W = g->w + q * t->ld * ld;
+	if (!of_S) gp__gradient_solve(t, n, t->v.L + q * M * M, t->T, M);
 	if (t->p->factor == GP__DIAGONAL_OF_INVERSE)
 		GP__FOR(i, n)
-			GP__FOR(j, M) W[i * M + j] = t->v.factor[q * M + j] * t->T[i * M + j];
+			GP__FOR(j, M) W[i * ld + j] = t->v.factor[q * M + j] * t->T[i * M + j];
 	else if (t->p->factor == GP__FACTOR_OF_PRECISION) {
-		gp__copy(W, t->T, n * M);
-		gp__gradient_solve(t, n, t->v.factor + q * M * M, W);
+		GP__FOR(i, n) gp__copy(W + i * ld, t->T + i * M, M);
+		gp__gradient_solve(t, n, t->v.factor + q * M * M, W, ld);
 	} else gp__gradient_product(t, n, Mr, t->v.factor + q * Mr * Mr, t->T, W);
 	if (Mv) gp__gradient_product(t, n, Mv, t->v.factor_v + q * Mv * Mv, t->T + Mr, W + Mr);
 	GP__FOR(i, n) {
-		odvgp_real has_prior = (odvgp_real)gp__gradient_has_prior(t, i, q);
-		GP__FOR(j, M) {
-			odvgp_real *w = W + i * M + j;
-			*w = of_S ? *w - has_prior * t->A[i * M + j] : -has_prior * *w;
-		}
+		odvgp_real has_prior = (odvgp_real)gp__gradient_has_prior(t, i, q), *w = W + i * ld;
+		if (of_S) t->blas.isa->blend(M, 1, w, has_prior, t->A + i * M, w);
+		else GP__FOR(j, M) w[j] *= -has_prior;
 	}
-	if (of_S) gp__gradient_solve(t, n, t->v.L, W);
+	if (of_S) gp__gradient_solve(t, n, t->v.L, W, ld);
 }
 
 /* --- a tile --- */
@@ -10337,20 +10438,20 @@ static void gp__gradient_mean(gp__gradient *g, ptrdiff_t n)
 	gp__prediction *t = g->t;
 	const gp__predictor *p = t->p;
 	ptrdiff_t D = p->D, P = t->P, groups = (ptrdiff_t)p->base_kernels;
-	const gp__gradient_points beta = gp__gradient_beta(t), gamma = gp__gradient_gamma(t);
 	int has_A = gp__mean_functions[p->mean_function].A;
 	t->job->X2 = NULL; /* no point is a row of X */
 	GP__FOR(q, P) gp__zero(t->mean + (t->first + q) * t->ld, n);
-	GP__FOR(i, n)
-		for (int k = 0; k < 2; k++) {
-			const gp__gradient_points *z = k ? &gamma : &beta;
-			odvgp_real *H = k ? g->H_gamma : g->H + i * groups * gp__padded(p->M);
-			if (!z->m) continue;
-			gp__gradient_values(g, i, z, k ? NULL : t->A + i * p->M, H);
-			for (ptrdiff_t q = 0; z->weights && gp__gradient_of_mean(g) && q < P; q++)
-				gp__gradient_sum(g, i, z, z->weights + q * z->m,
+	for (int k = 0; k < (p->M_gamma ? 2 : 1); k++) {
+		const gp__gradient_points z = k ? gp__gradient_gamma(g) : gp__gradient_beta(g);
+		gp__predict_points(t, z.points, z.m, z.centre);
+		GP__FOR(i, n) {
+			gp__gradient_values(g, i, &z, k ? t->point : g->u + i * p->columns,
+					k ? NULL : t->A + i * p->M, k ? g->H_gamma : g->H + i * groups * z.ld);
+			for (ptrdiff_t q = 0; z.weights && gp__gradient_of_mean(g) && q < P; q++)
+				gp__gradient_sum(g, i, &z, z.weights + q * z.ld,
 						g->dmean + ((t->first + q) * t->ld + i) * D);
 		}
+	}
 	gp__predict_mean_function(t, n);
 	GP__FOR(q, P)
 		GP__FOR(i, n) {
@@ -10363,15 +10464,16 @@ static void gp__gradient_mean(gp__gradient *g, ptrdiff_t n)
 static void gp__gradient_var(gp__gradient *g, ptrdiff_t n)
 {
 	gp__prediction *t = g->t;
-	ptrdiff_t D = t->p->D, M = t->p->M, groups = (ptrdiff_t)t->p->base_kernels;
-	const gp__gradient_points beta = gp__gradient_beta(t);
+	ptrdiff_t D = t->p->D, groups = (ptrdiff_t)t->p->base_kernels;
+	const gp__gradient_points beta = gp__gradient_beta(g);
+	gp__predict_points(t, beta.points, beta.m, beta.centre);
 	GP__FOR(i, n) {
-		gp__gradient_place(g, i, &beta, g->H + i * groups * gp__padded(M));
+		gp__gradient_place(g, g->u + i * t->p->columns, g->H + i * groups * beta.ld, beta.ld);
 		GP__FOR(q, t->P) {
 			odvgp_real *dvar = g->dvar + ((t->first + q) * t->ld + i) * D;
-			if (gp__gradient_has_prior(t, i, q))
+			if (g->diag && gp__gradient_has_prior(t, i, q))
 				gp__kernel_diag_adjoint(t->kernel, t->v.hyp, t->X + i * D, GP__R(0.5), NULL, dvar);
-			gp__gradient_sum(g, i, &beta, g->w + (q * t->ld + i) * M, dvar);
+			gp__gradient_sum(g, i, &beta, g->w + (q * t->ld + i) * beta.ld, dvar);
 			GP__FOR(d, D) dvar[d] *= 2;
 		}
 	}
@@ -10488,6 +10590,10 @@ static gp__prediction *gp__gradient_begin(gp__gradient *g, const odvgp_server *s
 	if (!t) return NULL;
 	t->job->chunks = g->chunk;
 	t->job->plain = gp__kernel_plain(t->kernel);
+	g->diag = 0;
+	GP__EACH_GROUP(k, t->kernel)
+		g->diag |= gp__geometry(gp__group_kernel(t->kernel, k)) == GP__INNER_PRODUCT;
+	gp__zero(g->w, t->P * rows * gp__padded(t->p->M));
 	return g->t = t;
 }
 
@@ -12014,12 +12120,7 @@ static int gp__predictor_reals_ok(const gp__predictor *p)
 		GP__FOR(t, p->T)
 			if (v.y_mean[t] != 0 || v.y_scale[t] != 1) return 0;
 	if (lik && of->param[0].rate && !(v.lik_params[0] < 1)) return 0;
-	ptrdiff_t left = GP__TRANSFORMS(p), column = -1;
-	for (const odvgp_real *r = v.transforms; left; r += 3 + (ptrdiff_t)r[2]) {
-		if (!gp__transform_ok(r, left, column, p->D)) return 0;
-		column = (ptrdiff_t)r[0];
-		left -= 3 + (ptrdiff_t)r[2];
-	}
+	if (GP__TRANSFORMS(p) && !gp__transforms_ok(v.transforms, GP__TRANSFORMS(p), p->D)) return 0;
 	/* beta comes first: all reals */
 	return gp__finite(v.beta, (ptrdiff_t)gp__predictor_reals(p));
 }
@@ -13421,6 +13522,13 @@ ODVGP_API GP__COLD size_t odvgp_online_seal(odvgp_online *o, odvgp_info *info)
 #if !(defined(ODVGP_NO_TRAINING) || defined(ODVGP_FLOAT_ONLY)) || defined(ODVGP_PREDICT_ONLY)
 
 #define GP__ROWS_VERSION 2
+#if defined(ODVGP_TRANSFORMS) || !defined(ODVGP_PREDICT_ONLY)
+#define GP__ROWS_TRANSFORMS(p) ((p)->format >> 16)
+#define GP__ROWS_RECORDS(X)    X(transforms, GP__ROWS_TRANSFORMS(p))
+#else
+#define GP__ROWS_TRANSFORMS(p) 0u
+#define GP__ROWS_RECORDS(X)
+#endif
 /*	Sizes are below it, so that products of four fit 64 bits. */
 #define GP__ROWS_MOST 65536
 enum {
@@ -13437,7 +13545,8 @@ enum { GP__ROWS_SUM = GP__WHITE + 1, GP__ROWS_PRODUCT };
 
 /*	Head of a compact block. */
 typedef struct {
-	uint32_t magic, format; /* format: 256 times the version, and bytes of a real */
+	/* format: bytes of a real, 256 times the version, above bit 16 GP__TRANSFORMS */
+	uint32_t magic, format;
 	uint32_t bytes, sum;    /* of the block; checksum of what follows */
 	uint32_t D, M, M_gamma;
 	uint32_t P, F, T, y_rows, units;
@@ -13458,8 +13567,8 @@ typedef struct {
 	odvgp_real *alpha, *a;      /* [M,P], [Mg,P] */
 	odvgp_real *L, *R, *A, *b;  /* A [D,P], b [P] of the mean function */
 	/* of all units */
-	odvgp_real *x_mean, *mixing, *lik, *y_mean, *y_scale;   /* [D] [F,P] [lik_params] [F] [F] */
-	odvgp_real *next;                                       /* behind the unit */
+	odvgp_real *x_mean, *mixing, *lik, *y_mean, *y_scale; /* [D] [F,P] [lik_params] [F] [F] */
+	odvgp_real *transforms, *next;                        /* records; behind the unit */
 } gp__compact_view;
 
 /*	X(field, reals): arrays of the block, then of each unit. */
@@ -13469,7 +13578,8 @@ typedef struct {
 	X(mixing, p->flags & GP__ROWS_MIXED ? p->P * p->F : 0) \
 	X(lik, p->lik_params) \
 	X(y_mean, p->F) \
-	X(y_scale, p->F)
+	X(y_scale, p->F) \
+	GP__ROWS_RECORDS(X)
 #define GP__ROWS_UNIT(X) \
 	X(shift, C) \
 	X(factor, C) \
@@ -13573,6 +13683,7 @@ typedef struct gp__row {
 	/* NULL, or stores moments of y instead and returns 0 if they are finite; classes' work [y_rows] */
 	odvgp_real (*y)(struct gp__row *r, size_t i, size_t n, const odvgp_gradient *to);
 	odvgp_real *share;
+	odvgp_real *x, *steep; /* [D] of transformed columns, and their derivatives */
 } gp__row;
 
 static size_t gp__row_init(const gp__compact *p, gp__row *r, int gradients, odvgp_real *scratch)
@@ -13596,6 +13707,10 @@ static size_t gp__row_init(const gp__compact *p, gp__row *r, int gradients, odvg
 	GP__PLACE(mean_by_x, own)
 	GP__PLACE(var_by_x, own)
 	GP__PLACE(share, p->y_rows > p->T ? p->y_rows : 0)
+	if (GP__ROWS_TRANSFORMS(p)) {
+		GP__PLACE(x, p->D)
+		GP__PLACE(steep, p->D)
+	}
 #undef GP__PLACE
 	if (!gradients) r->slope = NULL;
 	return (size_t)(at - (uintptr_t)scratch) / sizeof(odvgp_real);
@@ -13606,8 +13721,7 @@ static size_t gp__row_init(const gp__compact *p, gp__row *r, int gradients, odvg
 
 /*	Where ARM's FPU loads several reals at once: n / width rounds, which leave n % width; operands
 	are %1, %2, ... */
-#if defined(__GNUC__) && defined(__ARM_FP) && defined(ODVGP_FLOAT) && !defined(__aarch64__)
-#define GP__ROWS_ARM
+#ifdef GP__ROWS_ARM
 #define GP__ROWS_BY(width, n, code, ...) \
 	if (n >= width) { \
 		size_t k = n / width; \
@@ -13695,37 +13809,6 @@ GP__INLINE odvgp_real gp__rows_power(odvgp_real x)
 	GP__P_POWER(GP__ROWS_TOP, GP__ROWS_HORNER)
 	return gp__real_c(gp__bits_c(p) + (gp__bits_c(n) << GP__MANTISSA)) -
 		   gp__real_c((gp__u_c)1 << GP__MANTISSA); /* what x at its least gives */
-}
-
-/*	By bits, then Newton's steps. */
-GP__INLINE odvgp_real gp__rows_sqrt(odvgp_real x)
-{
-#ifdef GP__ROWS_ARM
-	odvgp_real y;
-	__asm__("vsqrt.f32 %0, %1" : "=t"(y) : "t"(x));
-#else
-	odvgp_real y = gp__real_c((gp__bits_c(x) >> 1) + (gp__bits_c(1) >> 1));
-	for (int k = 0; k < (sizeof y == 4 ? 4 : 5); k++) y = GP__R(0.5) * (y + x / y);
-#endif
-	return y;
-}
-
-#define GP__LOG_TOP(S, c)    p = GP__R(c);
-#define GP__LOG_HORNER(S, c) p = p * r + GP__R(c);
-
-/*	log(1 + x) for x >= 0. */
-static odvgp_real gp__rows_log1p(odvgp_real x)
-{
-	odvgp_real u = gp__stored_c(1 + x), f, s, p, r;
-	const gp__u_c root = gp__bits_c(1) - gp__bits_c(GP__R(0.70710678118654752440));
-	int k = (int)((gp__bits_c(u) + root) >> GP__MANTISSA) - GP__BIAS;
-	f = gp__real_c(gp__bits_c(u) - ((gp__u_c)k << GP__MANTISSA)) - 1;
-	s = f / (2 + f);
-	r = s * s;
-	GP__P_LOG(GP__LOG_TOP, GP__LOG_HORNER, )
-	p = f - GP__R(0.5) * f * f + s * (GP__R(0.5) * f * f + r * p);
-	return (odvgp_real)k * GP__R(GP__LN2_HIGH) +
-		   ((odvgp_real)k * GP__R(GP__LN2_LOW) + p + (x - (u - 1)) / u);
 }
 
 /*	cos and sin of 2 pi t by quarter turns. */
@@ -14211,7 +14294,8 @@ static odvgp_status gp__rows_check(const gp__compact *p, size_t bytes)
 	gp__compact_view v;
 	const uint32_t *size = &p->D;
 	if (bytes < sizeof *p || p->magic != GP__ROWS_MAGIC) return ODVGP_E_FORMAT;
-	if (p->format != GP__ROWS_VERSION * 256 + sizeof(odvgp_real)) return ODVGP_E_UNSUPPORTED;
+	if (p->format != GP__ROWS_VERSION * 256 + sizeof(odvgp_real) + (GP__ROWS_TRANSFORMS(p) << 16))
+		return ODVGP_E_UNSUPPORTED;
 	for (; size < (const uint32_t *)(p + 1); size++)
 		if (*size >= GP__ROWS_MOST) return ODVGP_E_FORMAT;
 	if (!p->D || !p->M || !p->P || !p->F || (p->units != 1 && p->units != p->P) ||
@@ -14232,6 +14316,10 @@ static odvgp_status gp__rows_check(const gp__compact *p, size_t bytes)
 	const size_t reals = (p->bytes - gp__rows_head(p)) / sizeof(odvgp_real);
 	if (!gp__finite(v.x_mean, (ptrdiff_t)reals) || !gp__rows_positive(v.y_scale, p->F))
 		return ODVGP_E_FORMAT;
+#ifdef ODVGP_TRANSFORMS
+	if (!gp__transforms_ok(v.transforms, (ptrdiff_t)GP__ROWS_TRANSFORMS(p), (ptrdiff_t)p->D))
+		return ODVGP_E_FORMAT;
+#endif
 	for (uint32_t k = 0; k < p->units; k++) {
 		gp__rows_next_unit(p, &v);
 		if (!gp__rows_positive(v.par, (size_t)(v.beta - v.par))) return ODVGP_E_FORMAT;
@@ -14515,12 +14603,33 @@ static odvgp_real gp__row_y(gp__row *r, size_t i, size_t n, const odvgp_gradient
 
 /* --- rows --- */
 
+#ifdef ODVGP_TRANSFORMS
+/*	What x becomes if columns are transformed. */
+static const odvgp_real *gp__row_columns(gp__row *r, const odvgp_real *x)
+{
+	odvgp_real *at = r->v.transforms, *end = at + GP__ROWS_TRANSFORMS(r->p), bend;
+	if (at == end) return x;
+	for (size_t d = 0; d < r->p->D; d++) {
+		r->x[d] = x[d];
+		r->steep[d] = 1;
+	}
+	for (; at < end; at += 3 + (ptrdiff_t)at[2]) {
+		const size_t d = (size_t)at[0];
+		r->x[d] = gp__transform(at, x[d], &r->steep[d], &bend);
+	}
+	return r->x;
+}
+#endif
+
 /*	One row of X through all units. */
 static void gp__row_run(gp__row *r, const odvgp_real *x, int variance)
 {
 	const gp__compact *p = r->p;
 	r->bad = !gp__finite(x, (ptrdiff_t)p->D);
 	gp__rows_view_of(p, &r->v);
+#ifdef ODVGP_TRANSFORMS
+	x = gp__row_columns(r, x);
+#endif
 	const uint32_t kind = r->v.node[0] & 255;
 	r->single = p->nodes == 1 && (kind <= GP__MATERN52 || kind == GP__PERIODIC);
 	for (r->first = 0; r->first < p->P; r->first += r->P) {
@@ -14538,9 +14647,11 @@ static void gp__row_put(const gp__row *r, size_t i, size_t n, const odvgp_gradie
 	for (size_t f = 0; f < F; f++)
 		for (size_t d = 0; d < D; d++) {
 			const size_t at = (f * n + i) * D + d;
-			const odvgp_real scale = r->bad ? 0 : r->v.y_scale[f];
-			if (to->dmean) to->dmean[at] = scale * gp__rows_mix(r, f, r->mean_by_x + d, D, 0);
-			if (to->dvar) to->dvar[at] = scale * scale * gp__rows_mix(r, f, r->var_by_x + d, D, 1);
+			const odvgp_real scale = r->bad ? 0 : r->v.y_scale[f],
+							 by = GP__ROWS_TRANSFORMS(r->p) && !r->bad ? r->steep[d] : 1;
+			if (to->dmean) to->dmean[at] = scale * gp__rows_mix(r, f, r->mean_by_x + d, D, 0) * by;
+			if (to->dvar)
+				to->dvar[at] = scale * scale * gp__rows_mix(r, f, r->var_by_x + d, D, 1) * by;
 		}
 }
 
@@ -14765,14 +14876,12 @@ static odvgp_status gp__compact_head(const odvgp_server *s, gp__compact *p, odvg
 				from->layers > 1 ? "has several layers"
 				: from->patches.height ? "is of images"
 									   : "learns online (odvgp_online_start)");
-	if (from->version >> 16)
-		return gp__unsupported(info, "server", "has transformed columns");
 	const gp__likelihood *lik = &gp__likelihoods[from->likelihood];
 	const uint32_t *words = gp__predictor_kernel(from);
 	const int linear = gp__mean_functions[from->mean_function].A ||
 					   from->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY;
 	p->magic = GP__ROWS_MAGIC;
-	p->format = GP__ROWS_VERSION * 256 + sizeof(odvgp_real);
+	p->format = GP__ROWS_VERSION * 256 + sizeof(odvgp_real) + (from->version & 0xffff0000u);
 	p->D = (uint32_t)from->D;
 	p->M = (uint32_t)from->M;
 	p->M_gamma = (uint32_t)from->M_gamma;
@@ -14849,6 +14958,7 @@ ODVGP_API GP__COLD odvgp_status odvgp_compact(
 		if (unit) continue;
 		if (p->flags & GP__ROWS_LINEAR) gp__copy(v.x_mean, own.x_mean, from->D);
 		if (from->mixed) gp__copy(v.mixing, own.mixing, (ptrdiff_t)from->F * from->P);
+		gp__copy(v.transforms, own.transforms, GP__TRANSFORMS(from));
 		const int flags = gp__likelihoods[from->likelihood].flags,
 				  scaled = flags & GP__LIK_SCALABLE;
 		gp__copy(v.lik, own.lik_params, (ptrdiff_t)from->lik_params);
@@ -21244,7 +21354,7 @@ static ptrdiff_t gp__predictor_sizes(const gp__unit *u, gp__predictor *p)
 	p->seed[1] = (uint32_t)(c->seed >> 32);
 	p->magic = GP__PREDICTOR_MAGIC;
 	p->version = GP__PREDICTOR_VERSION;
-	if (!u->layer)
+	if (GP__TRANSFORMED && !u->layer)
 		p->version |= (uint32_t)gp__transforms_put(u->model->transforms, u->D, NULL) << 16;
 	p->real_size = sizeof(odvgp_real);
 	p->base_kernels = u->kernel.base_kernels;
@@ -21470,7 +21580,7 @@ static void gp__predictor_write(gp__unit *u, const odvgp_scales *sc, gp__predict
 		gp__copy(v.rule, m->tape.rule, gp__rule_numbers(m->tape.lik_nodes));
 	}
 	if (p->mixed) gp__copy_slot(m, m->slot_mixing, v.mixing);
-	if (!u->layer) gp__transforms_put(m->transforms, u->D, v.transforms);
+	if (GP__TRANSFORMED && !u->layer) gp__transforms_put(m->transforms, u->D, v.transforms);
 	gp__copy_or(v.x_mean, u->layer ? NULL : sc->x_mean, u->D, 0);
 	gp__copy_or(v.x_scale, u->layer ? NULL : sc->x_scale, u->D, 1);
 	gp__copy_or(v.y_mean, hidden ? NULL : sc->y_mean, p->T, 0);
