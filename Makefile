@@ -46,7 +46,8 @@ endif
 
 .PHONY: all demo test test-isa export-test golden golden-write chaos cross cblas test-all soak \
         mutants sanitize tsan fuzz valgrind tidy standards symbols readme all-targets bench \
-        bench-float bench-serve bench-steps bench-seconds bench-against cost-curves examples \
+        fuzz-tables bench-large bench-float bench-serve bench-steps bench-seconds bench-against \
+        cost-curves examples \
         lessons ports mpi-test install shared dist-arduino dist-platformio packages cover size clean help
 .DELETE_ON_ERROR:
 
@@ -356,11 +357,16 @@ $(B)/fuzz/fuzz_%: CFLAGS := -O1 -g -DODVGP_NO_SIMD -fno-omit-frame-pointer \
 $(B)/fuzz/fuzz_model: CFLAGS += -fno-sanitize-coverage=trace-cmp
 $(B)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c
 	$(call compile,)
-## fuzz: mutated model files, kernel expressions and CSV, 20 seconds each; SECONDS=600 or HOURS=1;
+## fuzz: mutated model files, tables on disk, kernels and CSV, 20 seconds each; SECONDS=600, HOURS=1;
 ##   SEED=n chooses the mutations; needs clang
 fuzz: $(FUZZ:%=$(B)/fuzz/fuzz_%)
 	@printf '%s\n' $(FUZZ) | SEED=$(SEED) xargs -P 2 -I TARGET sh tests/checks/fuzz.sh \
 	    $(B)/fuzz $(if $(HOURS),$$(awk 'BEGIN { print int($(HOURS) * 3600) }'),$(SECONDS)) TARGET
+
+## fuzz-tables: 100,000 random cuts and flips of tables on disk, half with their checksums mended,
+##   under the sanitizers; CUTS=n; needs clang
+fuzz-tables: $(B)/fuzz/fuzz_odvt
+	@$< --cuts $(or $(CUTS),100000)
 
 ## valgrind: small tests and an example under valgrind
 valgrind: $(B)/test_tape $(B)/test_products $(B)/test_factors
@@ -474,6 +480,13 @@ bench-seconds: $(B)/odvgp
 ## bench-float: the same in float
 bench-float: $(B)/f32/bench
 	@$(B)/f32/bench
+
+$(B)/large: bench/large.c
+	$(call compile,)
+## bench-large: houseelectric's shape from a table on disk in 300 MB, and steps on up to 1e8 rows of
+##   a callback; ten minutes
+bench-large: $(B)/odvgp $(B)/large
+	@sh bench/large.sh $^
 
 # Both headers are compiled the same way, into one shared object each.
 AGAINST = $(B)/against/this.so $(B)/against/other.so
