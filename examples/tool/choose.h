@@ -247,7 +247,8 @@ static void candidate_add(choice *c, const variant *v)
 	int large = is_exact(basis_of(o)) && (double)odvgp_model_size(g, NULL) > MOST_EXACT_BYTES;
 	/* Its least steps are too many operations. */
 	large |= race_total(&c->r, &c->list[k]) > MOST_COSTS * race_total(&c->r, &c->list[0]);
-	if (large) options_free(o);
+	int again = strcmp(c->name[k], c->name[0]) == 0;
+	if (large || again) options_free(o);
 	else c->r.count++;
 }
 

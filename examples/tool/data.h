@@ -101,8 +101,8 @@ static void select_item(selection *s, const table *t, int id, const char *item)
 		if (to < from)
 			die(BAD_INPUT, "--%s: the range %s runs backwards", option_list[id].name, item);
 		if (to >= t->columns)
-			die(BAD_INPUT, "--%s %s: the last index is %d, counted from 0%s",
-					option_list[id].name, item, t->columns - 1, table_sep_clause(t).text);
+			die(BAD_INPUT, "--%s %s: the last index is %d, counted from 0%s", option_list[id].name,
+					item, t->columns - 1, table_sep_clause(t).text);
 	}
 	for (; from <= to; from++) {
 		if (selected(s, from))
@@ -664,7 +664,8 @@ static binding bind_columns(const schema *s, const table *t, const char *path, i
 		if (b.input[i] < 0 && t->header && f->name) die_no_input(s, t, f, path);
 		if (b.input[i] < 0)
 			die(BAD_INPUT,
-					"%s: line 1: %d column%s; the model has %d input%s, from a file of %d columns%s",
+					"%s: line 1: %d column%s; the model has %d input%s, from a file of %d "
+					"columns%s",
 					path_text(path), t->columns, t->columns > 1 ? "s" : "", s->input_count,
 					s->input_count > 1 ? "s" : "", s->columns, table_sep_clause(t).text);
 		if (table_check(t, b.input[i], path, text, sizeof text))
@@ -681,8 +682,7 @@ static binding bind_columns(const schema *s, const table *t, const char *path, i
 	}
 	if (b.target && s->targets[0].level_count) {
 		const field *f = &s->targets[0];
-		if (t->column[b.target[0]].text)
-			b.class_code = bind_text(&b, f, b.target[0], t, path);
+		if (t->column[b.target[0]].text) b.class_code = bind_text(&b, f, b.target[0], t, path);
 		else bind_numbers(&b, f, t, path);
 	}
 	free(places);
@@ -868,8 +868,9 @@ static void read_table(table *t, const char *path, const options *o, const schem
 static void note_lines(const table *t, const char *path, bytes *notes)
 {
 	if (t->comments)
-		bytes_print(notes, "note: %s: %ld line%s before the first row begin%s with # and %s "
-						   "skipped\n",
+		bytes_print(notes,
+				"note: %s: %ld line%s before the first row begin%s with # and %s "
+				"skipped\n",
 				path_text(path), t->comments, t->comments > 1 ? "s" : "",
 				t->comments > 1 ? "" : "s", t->comments > 1 ? "are" : "is");
 	if (t->trailed)
@@ -1117,17 +1118,19 @@ static char *draw_test_rows(const options *o, ptrdiff_t n)
 	return tested;
 }
 
-/*  Training rows, test rows, and with --patience validation rows. */
+/*  Training rows, test rows, and with --patience or --calibrate validation rows. */
 enum { PART_TRAIN, PART_TEST, PART_VALID, PARTS };
 
-/*  Moves a tenth of the training rows to the validation rows. */
-static void split_validation(const options *o, rows part_rows[PARTS])
+/*  Moves a tenth of the training rows to the validation rows, with --patience or if `calibrate`. */
+static void split_validation(const options *o, int calibrate, rows part_rows[PARTS])
 {
 	uint64_t seed = (uint64_t)option_integer(o, OPT_SEED, 0, LLONG_MAX) ^ 0x76616c6964u;
 	rows *train = &part_rows[PART_TRAIN], *valid = &part_rows[PART_VALID];
 	ptrdiff_t n = train->n, count = (n + 9) / 10;
-	if (!option_integer(o, OPT_PATIENCE, 0, INT_MAX)) return;
-	if (n < 2) die(BAD_INPUT, "--patience: there are too few rows for validation");
+	if (!option_integer(o, OPT_PATIENCE, 0, INT_MAX) && !calibrate) return;
+	if (n < 2)
+		die(BAD_INPUT, "--%s: there are too few rows for validation",
+				calibrate ? "calibrate" : "patience");
 	train->n = 0;
 	for (ptrdiff_t i = 0; i < n; i++) {
 		rows *to = permute(seed, n, i) < count ? valid : train;
@@ -1140,9 +1143,9 @@ static void split_rows(const options *o, const rows *all, const int *class, ptrd
 		rows part_rows[PARTS])
 {
 	const char *mask = o->value[OPT_TEST_MASK];
-	char *tested = mask                 ? read_mask(mask, data_rows)
+	char *tested = mask                  ? read_mask(mask, data_rows)
 				   : o->value[OPT_FOLDS] ? draw_fold(o, all->n, class)
-										: draw_test_rows(o, all->n);
+										 : draw_test_rows(o, all->n);
 	for (int k = 0; k < PARTS; k++) {
 		part_rows[k].row = take((size_t)all->n, sizeof *part_rows[k].row);
 		part_rows[k].n = 0;
@@ -1154,7 +1157,6 @@ static void split_rows(const options *o, const rows *all, const int *class, ptrd
 	free(tested);
 	if (!part_rows[0].n)
 		die(BAD_INPUT, "--%s: no row is left to train on", mask ? "test-mask" : "test-fraction");
-	split_validation(o, part_rows);
 }
 
 /*  The test rows of --test, with targets. */
@@ -1201,6 +1203,8 @@ typedef struct dataset {
 	ptrdiff_t dropped;
 	/* Classes without a training row. */
 	int absent;
+	/* Are the validation rows given back? */
+	int calibrates;
 	/* What is remarkable about the data, a line each. */
 	bytes notes;
 } dataset;
@@ -1471,7 +1475,8 @@ static void levels_begin(schema *s, const options *o)
 		for (int k = 0; k <= f->level_count; k++) f->means[k] = k;
 		means++;
 	}
-	if (means && (s->target_count > 1 || (has_classes(s->likelihood) && s->targets[0].level_count > 2)))
+	if (means &&
+			(s->target_count > 1 || (has_classes(s->likelihood) && s->targets[0].level_count > 2)))
 		die(BAD_INPUT, "--levels means: only for one target, of numbers or two classes");
 }
 
@@ -1530,7 +1535,8 @@ static void transform_item(dataset *d, const table *t, const char *item)
 			const char *reason = transform_input(s, &d->train, input, kind);
 			if (!reason) continue;
 			if (!all)
-				die(BAD_INPUT, "--transform %s: %s %s", item, COLUMN_TEXT(f->column, f->name), reason);
+				die(BAD_INPUT, "--transform %s: %s %s", item, COLUMN_TEXT(f->column, f->name),
+						reason);
 			transform_input(s, &d->train, input, ODVGP_TRANSFORM_NONE);
 		}
 	}
@@ -1587,7 +1593,8 @@ static void target_make(dataset *d, const options *o)
 	if (!kind) return;
 	const char *name = o->value[OPT_TARGET_TRANSFORM];
 	if (s->target_count > 1 || s->likelihood != ODVGP_LIKELIHOOD_GAUSSIAN)
-		die(BAD_INPUT, "--target-transform %s: only for one target and --likelihood gaussian", name);
+		die(BAD_INPUT, "--target-transform %s: only for one target and --likelihood gaussian",
+				name);
 	double *sorted = take_doubles(d->train.n, 1);
 	memcpy(sorted, d->train.Y, (size_t)d->train.n * sizeof *sorted);
 	qsort(sorted, (size_t)d->train.n, sizeof *sorted, by_value);
@@ -1653,6 +1660,8 @@ static void dataset_make(dataset *d, const table *t, const options *o, const sch
 	d->dropped = t->rows - all.n;
 	split_rows(o, &all, class, t->rows, cut);
 	free(class);
+	d->calibrates = calibrates(o, s, cut[PART_TRAIN].n);
+	split_validation(o, d->calibrates, cut);
 	if (!is_image(o)) {
 		drop_constants(d, t, o->value[OPT_FOLDS] ? &all : &cut[0], before);
 		find_outliers(d, t, &cut[0]);
@@ -1675,7 +1684,7 @@ static void dataset_make(dataset *d, const table *t, const options *o, const sch
 		part_free(&d->test);
 		d->test = read_test_file(s, o, o->value[OPT_TEST], drop, &d->notes);
 	}
-	s->n_train = d->train.n;
+	s->n_train = d->train.n + (d->calibrates ? d->valid.n : 0);
 	s->checksum = hash_doubles(hash_doubles((uint64_t)s->D, d->train.X, d->train.n * s->D),
 			d->train.Y, d->train.n * s->target_count);
 	schema_ranges(s, &d->train);
@@ -1705,6 +1714,28 @@ static void dataset_make(dataset *d, const table *t, const options *o, const sch
 	}
 	d->absent = note_absent_classes(d);
 	weigh_classes(d, o);
+}
+
+/*  The validation rows become training rows, the last ones. */
+static void dataset_give_back(dataset *d)
+{
+	part *to = &d->train, *from = &d->valid;
+	ptrdiff_t n = to->n, more = from->n, D = d->s.D, T = d->s.target_count;
+	int own = d->Y == to->Y;
+	to->X = resize(to->X, (size_t)((n + more) * D), sizeof *to->X);
+	to->Y = resize(to->Y, (size_t)((n + more) * T), sizeof *to->Y);
+	to->line = resize(to->line, (size_t)(n + more), sizeof *to->line);
+	memcpy(to->X + n * D, from->X, (size_t)(more * D) * sizeof *to->X);
+	memcpy(to->Y + n * T, from->Y, (size_t)(more * T) * sizeof *to->Y);
+	memcpy(to->line + n, from->line, (size_t)more * sizeof *to->line);
+	if (own) d->Y = to->Y;
+	else d->Y = resize(d->Y, (size_t)(2 * (n + more)), sizeof *d->Y);
+	for (ptrdiff_t i = n; i < n + more && !own; i++) {
+		d->Y[2 * i] = to->Y[i];
+		d->Y[2 * i + 1] = d->class_weight[(int)to->Y[i]];
+	}
+	to->n += more;
+	from->n = 0;
 }
 
 static void dataset_read(dataset *d, const options *o, const schema *before)
