@@ -46,8 +46,9 @@ endif
 
 .PHONY: all demo test test-isa export-test golden golden-write chaos cross cblas test-all soak \
         mutants sanitize tsan fuzz valgrind tidy standards symbols readme all-targets bench \
-        bench-float bench-serve bench-steps bench-seconds bench-against cost-curves examples \
-        lessons ports install shared dist-arduino dist-platformio packages cover size clean help
+        fuzz-tables bench-large bench-float bench-serve bench-steps bench-seconds bench-against \
+        cost-curves examples \
+        lessons ports mpi-test install shared dist-arduino dist-platformio packages cover size clean help
 .DELETE_ON_ERROR:
 
 ## all: the command-line tool, build/odvgp
@@ -356,11 +357,16 @@ $(B)/fuzz/fuzz_%: CFLAGS := -O1 -g -DODVGP_NO_SIMD -fno-omit-frame-pointer \
 $(B)/fuzz/fuzz_model: CFLAGS += -fno-sanitize-coverage=trace-cmp
 $(B)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c
 	$(call compile,)
-## fuzz: mutated model files, kernel expressions and CSV, 20 seconds each; SECONDS=600 or HOURS=1;
+## fuzz: mutated model files, tables on disk, kernels and CSV, 20 seconds each; SECONDS=600, HOURS=1;
 ##   SEED=n chooses the mutations; needs clang
 fuzz: $(FUZZ:%=$(B)/fuzz/fuzz_%)
 	@printf '%s\n' $(FUZZ) | SEED=$(SEED) xargs -P 2 -I TARGET sh tests/checks/fuzz.sh \
 	    $(B)/fuzz $(if $(HOURS),$$(awk 'BEGIN { print int($(HOURS) * 3600) }'),$(SECONDS)) TARGET
+
+## fuzz-tables: 100,000 random cuts and flips of tables on disk, half with their checksums mended,
+##   under the sanitizers; CUTS=n; needs clang
+fuzz-tables: $(B)/fuzz/fuzz_odvt
+	@$< --cuts $(or $(CUTS),100000)
 
 ## valgrind: small tests and an example under valgrind
 valgrind: $(B)/test_tape $(B)/test_products $(B)/test_factors
@@ -425,6 +431,11 @@ examples:
 	@mkdir -p $(B) && sh tests/checks/run.sh "sh tests/checks/examples.sh $(EXAMPLES)" \
 	    "sh tests/checks/examples.sh $(LESSONS)"
 
+## mpi-test: examples/mpi.c with mpirun: 1, 2 and 4 processes, a signal, a kill, going on; skipped
+##   where MPI is not installed (EXPECT=1: an error)
+mpi-test:
+	@CC="$(CC)" CFLAGS="$(CFLAGS)" sh tests/checks/mpi.sh $(B)
+
 ## ports: the tool, the demo and five examples with MinGW-w64 (run under wine), musl and tcc, as
 ##   far as these are installed; ALL=1: all examples
 ports:
@@ -432,8 +443,8 @@ ports:
 
 TIDY_DIRS  := examples examples/lessons examples/packaging tests tests/golden tests/long bench \
               bench/papers
-# tests/library.c is odvgp.h itself, which is looked at as it is.
-TIDY_FILES := $(filter-out tests/library.c,$(sort $(wildcard $(addsuffix /*.c,$(TIDY_DIRS)))))
+# tests/library.c is odvgp.h itself, which is looked at as it is; examples/mpi.c needs MPI.
+TIDY_FILES := $(filter-out tests/library.c examples/mpi.c,$(sort $(wildcard $(addsuffix /*.c,$(TIDY_DIRS)))))
 tidy_part   = "env TIDY=$(TIDY) CPPCHECK=$(CPPCHECK) sh tests/checks/tidy.sh $(1) 4 $(TIDY_FILES)"
 TIDY_PARTS := $(foreach n,0 1 2 3,$(call tidy_part,$(n)))
 ## tidy: clang-tidy and cppcheck
@@ -469,6 +480,13 @@ bench-seconds: $(B)/odvgp
 ## bench-float: the same in float
 bench-float: $(B)/f32/bench
 	@$(B)/f32/bench
+
+$(B)/large: bench/large.c
+	$(call compile,)
+## bench-large: houseelectric's shape from a table on disk in 300 MB, and steps on up to 1e8 rows of
+##   a callback; ten minutes
+bench-large: $(B)/odvgp $(B)/large
+	@sh bench/large.sh $^
 
 # Both headers are compiled the same way, into one shared object each.
 AGAINST = $(B)/against/this.so $(B)/against/other.so

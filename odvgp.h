@@ -207,6 +207,8 @@ CONTENTS   (search for a tag with its arrows)
 									on threads
 	ODVGP_NO_TRANSFORMS		-		leave out transformed columns: blocks and files that have them
 									return E_UNSUPPORTED
+	ODVGP_TRANSFORMS		-		with ODVGP_PREDICT_ONLY, whose blocks have none otherwise: serve
+									transformed columns
 	ODVGP_MAX_BASE_KERNELS	8		most base kernels in an expression, 1..32
 	ODVGP_MAX_LAYERS		3		most layers, 1..8
 	ODVGP_LIKELIHOODS, _KERNELS, _MEMBERS
@@ -395,8 +397,9 @@ CONTENTS   (search for a tag with its arrows)
 #define ODVGP_KERNEL_POLYNOMIAL (1u << 7)
 #define ODVGP_KERNEL_CONSTANT   (1u << 8)
 #define ODVGP_KERNEL_WHITE      (1u << 9)
+#define ODVGP_KERNEL_ADDITIVE   (1u << 10)
 #ifndef ODVGP_KERNELS
-#define ODVGP_KERNELS 0x3ffu
+#define ODVGP_KERNELS 0x7ffu
 #endif
 #define ODVGP_MEMBER_COUPLED   (1u << 0)
 #define ODVGP_MEMBER_ORTH      (1u << 1)
@@ -1099,12 +1102,14 @@ typedef struct odvgp_config {
 		/* The kernel as an expression: sums, products and parentheses of base kernels
 			   name(lengthscale, variance=1, ard, dims=0:3+5)
 		   Names: rbf, matern12, matern32, matern52, rq(.., alpha=1), periodic(.., period=1);
+		   additive, a sum over columns of a matern52 of each;
 		   without a lengthscale linear(variance, ard), constant(variance), white(variance),
 		   polynomial(variance, offset=1, degree=2). >>kernels has the formulas. dims=0:3+5 selects
 		   columns 0, 1, 2, 5, none twice. ard gives each column its own lengthscale (linear: its
-		   own variance). white is noise of f: only on the diagonal of K(X,X). No initialisation
-		   estimates alpha and period. The text must live until the model is made. Default
-		   "matern52(ard)". */
+		   own variance; additive: both); with ard=2:5+7:9 the columns 2, 3, 4 share one, and 7, 8,
+		   as indicators of one variable should. white is noise of f: only on the diagonal of
+		   K(X,X). No initialisation estimates alpha and period. The text must live until the model
+		   is made. Default "matern52(ard)". */
 		const char *kernel;
 		/* Inputs and outputs (latent functions), each >= 1. Above layer[0] D is the P of the layer
 		   below, with image_output times its patches; 0 means that. odvgp_likelihood relates the
@@ -1770,9 +1775,9 @@ ODVGP_API odvgp_events odvgp_model_events(const odvgp_model *model);
 ODVGP_API size_t odvgp_kernel_text(const odvgp_model *model, char *text, size_t text_bytes);
 #endif
 
-/*	The column of X to which number k of the first layer's slot "kernel.<term>.lengthscale" (linear:
-	"kernel.<term>.variance") belongs; -1 if there is no such number, or without ard, where one
-	serves all columns. */
+/*	The column of X, of several that share it the first, to which number k of the first layer's slot
+	"kernel.<term>.lengthscale" (linear, additive: "kernel.<term>.variance") belongs; -1 if there is
+	no such number, or without ard, where one serves all columns. */
 ODVGP_API ptrdiff_t odvgp_kernel_column(const odvgp_model *model, int term, ptrdiff_t k);
 
 /* --- predictors --- */
@@ -3263,9 +3268,10 @@ enum {
 	GP__POLYNOMIAL = 7,
 	GP__CONSTANT = 8,
 	GP__WHITE = 9,
+	GP__ADDITIVE = 10,
 	GP__BASE_KERNEL_TYPES
 };
-enum { GP__NO_INPUT, GP__DISTANCE, GP__CIRCLE, GP__INNER_PRODUCT };
+enum { GP__NO_INPUT, GP__DISTANCE, GP__CIRCLE, GP__INNER_PRODUCT, GP__BY_COLUMN };
 #define GP__NOT_RADIAL (-1)
 #define GP__MAX_NODES  (2 * ODVGP_MAX_BASE_KERNELS)
 #define GP__MAX_DEGREE 16
@@ -3391,6 +3397,127 @@ GP__INLINE odvgp_real gp__stored_c(odvgp_real v)
 #else
 #define gp__stored_c(v) (v)
 #endif
+#ifdef ODVGP_PREDICT_ONLY
+/* --- without libm --- */
+
+#if defined(__GNUC__) && defined(__ARM_FP) && defined(ODVGP_FLOAT) && !defined(__aarch64__)
+#define GP__ROWS_ARM
+#endif
+
+/*	By bits, then Newton's steps. */
+GP__INLINE odvgp_real gp__rows_sqrt(odvgp_real x)
+{
+#ifdef GP__ROWS_ARM
+	odvgp_real y;
+	__asm__("vsqrt.f32 %0, %1" : "=t"(y) : "t"(x));
+#else
+	odvgp_real y = gp__real_c((gp__bits_c(x) >> 1) + (gp__bits_c(1) >> 1));
+	for (int k = 0; k < (sizeof y == 4 ? 4 : 5); k++) y = GP__R(0.5) * (y + x / y);
+#endif
+	return y;
+}
+
+#define GP__LOG_TOP(S, c)    p = GP__R(c);
+#define GP__LOG_HORNER(S, c) p = p * r + GP__R(c);
+
+/*	log(1 + x) for x >= 0. */
+static odvgp_real gp__rows_log1p(odvgp_real x)
+{
+	odvgp_real u = gp__stored_c(1 + x), f, s, p, r;
+	const gp__u_c root = gp__bits_c(1) - gp__bits_c(GP__R(0.70710678118654752440));
+	int k = (int)((gp__bits_c(u) + root) >> GP__MANTISSA) - GP__BIAS;
+	f = gp__real_c(gp__bits_c(u) - ((gp__u_c)k << GP__MANTISSA)) - 1;
+	s = f / (2 + f);
+	r = s * s;
+	GP__P_LOG(GP__LOG_TOP, GP__LOG_HORNER, )
+	p = f - GP__R(0.5) * f * f + s * (GP__R(0.5) * f * f + r * p);
+	return (odvgp_real)k * GP__R(GP__LN2_HIGH) +
+		   ((odvgp_real)k * GP__R(GP__LN2_LOW) + p + (x - (u - 1)) / u);
+}
+#define GP__ROOT  gp__rows_sqrt
+#define GP__LOG1P gp__rows_log1p
+#else
+#define GP__ROOT     GP__SQRT
+#define GP__LOG1P(x) ((odvgp_real)gp__log1p((gp__wide)(x)))
+#endif
+
+/* --- transformed columns ---
+
+	Records of reals: column, kind, how many numbers follow, and these: c, s, low, high, or all
+	`from`, then all `to`. Releases that do not know them refuse the version. */
+
+#if !defined(ODVGP_PREDICT_ONLY) || defined(ODVGP_TRANSFORMS)
+#define GP__TRANSFORM_MOST (3 + 2 * ODVGP_MOST_KNOTS) /* of a record */
+
+/*	T(x) of a record, and its derivatives. */
+GP__NOINLINE odvgp_real gp__transform(
+		const odvgp_real *r, odvgp_real x, odvgp_real *slope, odvgp_real *bend)
+{
+	const odvgp_real *a = r + 3;
+	const ptrdiff_t n = (ptrdiff_t)r[2] / 2;
+	*bend = 0;
+	if (r[1] == ODVGP_TRANSFORM_LINEAR) {
+		ptrdiff_t k = 1;
+		while (k < n - 1 && x > a[k]) k++;
+		*slope = (a[n + k] - a[n + k - 1]) / (a[k] - a[k - 1]);
+		return a[n + k - 1] + *slope * (x - a[k - 1]);
+	}
+	const odvgp_real u = x < a[2] ? a[2] : x > a[3] ? a[3] : x;
+	odvgp_real z, y, w = 1;
+	if (r[1] == ODVGP_TRANSFORM_LOG) {
+		z = u + a[0];
+		y = z < 1 ? -GP__LOG1P(1 / z - 1) : GP__LOG1P(z - 1);
+		*slope = 1 / z;
+		z = 1;
+	} else {
+		z = (u - a[0]) / a[1];
+		w = GP__ROOT(1 + z * z);
+		y = GP__LOG1P(GP__MAX(z, -z) + z * z / (1 + w));
+		y = z < 0 ? -y : y;
+		*slope = 1 / (a[1] * w);
+	}
+	if (u == x) *bend = -z * *slope * *slope / w;
+	return y + *slope * (x - u);
+}
+
+/*	Whether r, of `left` reals, is a record of a column above `above` and below D. Its numbers are
+	also tried as floats, which files may make of them. */
+static int gp__transform_ok(const odvgp_real *r, ptrdiff_t left, ptrdiff_t above, ptrdiff_t D)
+{
+	odvgp_real f[GP__TRANSFORM_MOST], slope, bend;
+	if (left < 7 || !(r[0] > (odvgp_real)above && r[0] < (odvgp_real)D) ||
+			!(r[2] >= 4 && r[2] <= 2 * ODVGP_MOST_KNOTS))
+		return 0;
+	const int linear = r[1] == ODVGP_TRANSFORM_LINEAR;
+	const ptrdiff_t n = (ptrdiff_t)r[2], h = n / 2;
+	if (left < 3 + n || r[0] != (odvgp_real)(float)(ptrdiff_t)r[0] || r[2] != (odvgp_real)(2 * h) ||
+			(!linear && (n != 4 || !(r[1] == ODVGP_TRANSFORM_LOG || r[1] == ODVGP_TRANSFORM_ASINH))))
+		return 0;
+	GP__FOR(i, 3 + n) {
+		if (!(r[i] > GP__R(-1e30) && r[i] < GP__R(1e30))) return 0;
+		f[i] = (odvgp_real)(float)r[i];
+	}
+	GP__FOR(k, linear ? h : 2) {
+		const odvgp_real *x = f + 3 + (linear ? k : 2 + k), y = x[linear ? h : 0];
+		if (k && (linear ? !(x[0] > x[-1] && y > x[h - 1]) : !(x[0] >= x[-1]))) return 0;
+		gp__transform(f, x[0], &slope, &bend);
+		if (!(slope > GP__R(1e-30) && slope < GP__R(1e30)) || (!linear && !(f[4] > 0))) return 0;
+	}
+	return 1;
+}
+
+/*	The same of all records. */
+static int gp__transforms_ok(const odvgp_real *r, ptrdiff_t left, ptrdiff_t D)
+{
+	for (ptrdiff_t above = -1, n; left; left -= n, r += n) {
+		if (!gp__transform_ok(r, left, above, D)) return 0;
+		above = (ptrdiff_t)r[0];
+		n = 3 + (ptrdiff_t)r[2];
+	}
+	return 1;
+}
+#endif
+
 #ifndef ODVGP_PREDICT_ONLY
 GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp_real y)
 {
@@ -3762,13 +3889,12 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 
 /*	axpy		y += a x
 	dot			x . y, in four vectors of partial sums that are added in a fixed order
-	dots		out[w] = x . y_w for the rows y_w of y, with the bits of dot; out is written in
-				whole vectors
+	dots		out[w] = x . y_w for the rows y_w of y, with the bits of dot, or sum_j x_j (from_w -
+				y_wj) over whole vectors unless `from` is NULL; out is written in whole vectors
 	update		y_w += sum_i f[w fw + i fk] x_i for count rows y_w and k rows x_i, with the bits of
 				one axpy after the other
 	spreads		out[w step] = sum_j h_wj (x[w step] - z_j)^2 over whole chunks, added as in dot;
 				h_wj = 0 gives 0 at any finite distance
-	slope		returns sum_j h_j (x - z_j) over whole chunks, added as in dot
 	squares		out_j += A_ij^2, row after row
 	weigh		A_ij <- 2 w_j A_ij
 	blend		out <- a x - b y; out may be x or y
@@ -3788,46 +3914,63 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 		GP__FOR(j, n) y[j] += a * x[j]; \
 	} \
 	TARGET GP__INLINE void gp__parts_of_##S(int ways, ptrdiff_t n, const odvgp_real *x, \
-			const odvgp_real *y, ptrdiff_t ldy, odvgp_real *part) \
+			const odvgp_real *from, const odvgp_real *y, ptrdiff_t ldy, odvgp_real *part) \
 	{ \
-		V s[GP__ABREAST_##S][4]; \
+		V s[GP__ABREAST_##S][4], all[GP__ABREAST_##S]; \
 		const odvgp_real *row[GP__ABREAST_##S]; \
 		ptrdiff_t j = 0; \
 		GP__ABREAST(row[w] = y + w * ldy) \
+		GP__ABREAST(all[w] = GP__SET1_##S(from ? from[w] : 0)) \
 		GP__ABREAST(GP__WAYS(s[w][q] = GP__K(S, 0))) \
 		for (; j + 4 * L <= n; j += 4 * L) \
 			GP__WAYS({ \
 				const V v = GP__LOAD_##S(x + j + q * L); \
-				GP__ABREAST(s[w][q] = GP__FMA_##S(v, GP__LOAD_##S(row[w] + j + q * L), s[w][q])) \
+				GP__ABREAST({ \
+					V r = GP__LOAD_##S(row[w] + j + q * L); \
+					if (from) r = all[w] - r; \
+					s[w][q] = GP__FMA_##S(v, r, s[w][q]); \
+				}) \
 			}) \
 		for (; j + L <= n; j += L) { \
 			const V v = GP__LOAD_##S(x + j); \
-			GP__ABREAST(s[w][0] = GP__FMA_##S(v, GP__LOAD_##S(row[w] + j), s[w][0])) \
+			GP__ABREAST({ \
+				V r = GP__LOAD_##S(row[w] + j); \
+				if (from) r = all[w] - r; \
+				s[w][0] = GP__FMA_##S(v, r, s[w][0]); \
+			}) \
 		} \
 		GP__ABREAST(GP__STORE_##S(part + w * L, (s[w][0] + s[w][1]) + (s[w][2] + s[w][3]))) \
 	} \
 	TARGET static odvgp_real gp__dot_##S(ptrdiff_t n, const odvgp_real *x, const odvgp_real *y) \
 	{ \
 		odvgp_real part[L], sum = 0; \
-		gp__parts_of_##S(1, n, x, y, 0, part); \
+		gp__parts_of_##S(1, n, x, NULL, y, 0, part); \
 		GP__FROM(j, n / L * L, n) sum += x[j] * y[j]; \
 		for (int i = 0; i < L; i++) sum += part[i]; \
 		return sum; \
 	} \
-	TARGET static void gp__dots_##S(ptrdiff_t n, const odvgp_real *x, ptrdiff_t count, \
-			const odvgp_real *y, ptrdiff_t ldy, odvgp_real *out) \
+	TARGET GP__INLINE void gp__parts_##S(ptrdiff_t n, const odvgp_real *x, ptrdiff_t count, \
+			const odvgp_real *from, const odvgp_real *y, ptrdiff_t ldy, odvgp_real *part) \
 	{ \
 		enum { W = GP__ABREAST_##S }; \
+		ptrdiff_t w = 0; \
+		for (; w + W <= count; w += W) \
+			gp__parts_of_##S(W, n, x, from ? from + w : NULL, y + w * ldy, ldy, part + w * L); \
+		for (; w < count; w++) \
+			gp__parts_of_##S(1, n, x, from ? from + w : NULL, y + w * ldy, ldy, part + w * L); \
+	} \
+	TARGET static void gp__dots_##S(ptrdiff_t n, const odvgp_real *x, ptrdiff_t count, \
+			const odvgp_real *from, const odvgp_real *y, ptrdiff_t ldy, odvgp_real *out) \
+	{ \
 		while (L > 1 && count > 1) { \
 			odvgp_real part[L * L], rest[L]; \
 			V v[L], all = GP__K(S, 0); \
-			ptrdiff_t some = GP__MIN(count, (ptrdiff_t)L), w = 0, whole = n / L * L; \
-			for (; w + W <= some; w += W) \
-				gp__parts_of_##S(W, n, x, y + w * ldy, ldy, part + w * L); \
-			for (; w < some; w++) gp__parts_of_##S(1, n, x, y + w * ldy, ldy, part + w * L); \
+			ptrdiff_t some = GP__MIN(count, (ptrdiff_t)L), whole = n / L * L; \
+			if (from) gp__parts_##S(n, x, some, from, y, ldy, part); \
+			else gp__parts_##S(n, x, some, NULL, y, ldy, part); \
 			if (whole < n) { \
 				GP__STORE_##S(rest, all); \
-				for (w = 0; w < some; w++) \
+				GP__FOR(w, some) \
 					GP__FROM(j, whole, n) rest[w] += x[j] * y[w * ldy + j]; \
 				all = GP__LOAD_##S(rest); \
 			} \
@@ -3838,8 +3981,18 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 			for (int r = 0; r < L; r++) all = all + v[r]; \
 			GP__STORE_##S(out, all); \
 			count -= some, y += some * ldy, out += some; \
+			if (from) from += some; \
 		} \
-		for (; count > 0; count--, y += ldy) *out++ = gp__dot_##S(n, x, y); \
+		for (; count > 0; count--, y += ldy, out++) { \
+			odvgp_real part[L]; \
+			if (!from) { \
+				*out = gp__dot_##S(n, x, y); \
+				continue; \
+			} \
+			gp__parts_of_##S(1, n, x, from++, y, 0, part); \
+			*out = part[0]; \
+			for (int i = 1; i < L; i++) *out += part[i]; \
+		} \
 	} \
 	TARGET GP__INLINE void gp__spreads_of_##S(int ways, ptrdiff_t n, const odvgp_real *x, \
 			ptrdiff_t step, const odvgp_real *z, const odvgp_real *h, ptrdiff_t ld, \
@@ -3939,20 +4092,6 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 		for (; j + L <= n; j += L) \
 			GP__STORE_##S(out + j, va * GP__LOAD_##S(x + j) - vb * GP__LOAD_##S(y + j)); \
 		for (; j < n; j++) out[j] = a * x[j] - b * y[j]; \
-	} \
-	TARGET static odvgp_real gp__slope_##S( \
-			ptrdiff_t n, odvgp_real x, const odvgp_real *z, const odvgp_real *h) \
-	{ \
-		const V f = GP__K(S, x); \
-		V s0 = GP__K(S, 0), s1 = s0; \
-		odvgp_real part[L], sum = 0; \
-		for (ptrdiff_t j = 0; j < n; j += 2 * L) { \
-			s0 = GP__FMA_##S(GP__LOAD_##S(h + j), f - GP__LOAD_##S(z + j), s0); \
-			s1 = GP__FMA_##S(GP__LOAD_##S(h + j + L), f - GP__LOAD_##S(z + j + L), s1); \
-		} \
-		GP__STORE_##S(part, s0 + s1); \
-		for (int j = 0; j < L; j++) sum += part[j]; \
-		return sum; \
 	} \
 	TARGET static void gp__combine_##S( \
 			int product, const odvgp_real *x, const odvgp_real *y, odvgp_real *out) \
@@ -4154,12 +4293,11 @@ typedef struct odvgp__simd {
 	void (*axpy)(ptrdiff_t n, odvgp_real a, const odvgp_real *x, odvgp_real *y);
 	odvgp_real (*dot)(ptrdiff_t n, const odvgp_real *x, const odvgp_real *y);
 	gp__map *map[GP__MAPS];
-	odvgp_real (*slope)(ptrdiff_t n, odvgp_real x, const odvgp_real *z, const odvgp_real *h);
 	void (*combine)(int product, const odvgp_real *x, const odvgp_real *y, odvgp_real *out);
 	void (*derivative)(odvgp_real scale, const odvgp_real *adjoint, const odvgp_real *d2, int first,
 			odvgp_real *dk, odvgp_real *h);
-	void (*dots)(ptrdiff_t n, const odvgp_real *x, ptrdiff_t count, const odvgp_real *y,
-			ptrdiff_t ldy, odvgp_real *out);
+	void (*dots)(ptrdiff_t n, const odvgp_real *x, ptrdiff_t count, const odvgp_real *from,
+			const odvgp_real *y, ptrdiff_t ldy, odvgp_real *out);
 	void (*update)(ptrdiff_t n, ptrdiff_t k, const odvgp_real *x, ptrdiff_t ldx, ptrdiff_t count,
 			const odvgp_real *f, ptrdiff_t fw, ptrdiff_t fk, odvgp_real *y, ptrdiff_t ldy);
 	void (*squares)(
@@ -4370,7 +4508,7 @@ GP__EACH_ISA(GP__KERNELS)
 	{#S, ODVGP_ISA_##ID, R, NVMAX *GP__LANES_##S, GP__LANES_##S, MC, 256, NC, \
 			GP__LIST##NVMAX(gp__ukr, S), GP__LIST##NVMAX(gp__solve, S), gp__factor_##S, \
 			gp__copy_##S, gp__transpose_##S, gp__sqdist_##S, gp__radial_##S, gp__axpy_##S, \
-			gp__dot_##S, GP__MAP_LIST(S), gp__slope_##S, gp__combine_##S, gp__derivative_##S, gp__dots_##S, \
+			gp__dot_##S, GP__MAP_LIST(S), gp__combine_##S, gp__derivative_##S, gp__dots_##S, \
 			gp__update_##S, gp__squares_##S, gp__weigh_##S, gp__blend_##S, gp__spreads_##S},
 static const odvgp__simd gp__isas[] = {GP__EACH_ISA(GP__ISA)};
 
@@ -5242,13 +5380,14 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 		polynomial  (v x.z + offset)^degree
 		constant	v
 		white		v on the diagonal of K(X,X), 0 between two sets of points, even coinciding ones
+		additive	sum_d v_d matern52((x_d - z_d) / lengthscale_d)
 
 	An expression becomes a list of nodes: base kernels, and sums and products of earlier nodes. A
 	base kernel depends on one number per pair of points (its geometry): squared distance, inner
 	product, or for periodic the squared distance on circles, one revolution per period. Since
-	|(cos a, sin a) - (cos b, sin b)|^2 = 4 sin^2((a - b)/2), periodic is rbf of it. Base kernels
-	with the same geometry and columns form a group and share the number, except periodic ones and
-	those with ard.
+	|(cos a, sin a) - (cos b, sin b)|^2 = 4 sin^2((a - b)/2), periodic is rbf of it. The number of
+	additive is its value, the sum. Base kernels with the same geometry and columns form a group and
+	share the number, except periodic and additive ones and those with ard.
 
 	Rows are computed in chunks of GP__CHUNK columns that stay in L1. The adjoint differentiates a
 	chunk's nodes once: it stores H = dK/d(squared distance or inner product) and sums
@@ -5258,12 +5397,13 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 		dw_j = 2 (w_j sum_i G_ij - sum_i G_ij u_i),
 
 	or sum_i G_ij u_i for inner products: two matrix products. A lengthscale per column needs sum_ij
-	G_ij (u_i - w_j)^2. From circles, gradients go on to inputs and period. For products K a,
+	G_ij (u_i - w_j)^2. From circles, gradients go on to inputs and period. additive's functions of
+	one column, and their derivatives, are recomputed column by column. For products K a,
 	dloss/dK has the rank of a; K and H are kept from the forward run if they fit
 	config.kernel_cache_bytes.
 
-	Cost: n m (3 D + about 20 per base kernel); the adjoint as much again, and once more if nothing
-	is kept.
+	Cost: n m (3 D + about 20 per base kernel, and for additive 20 per column); the adjoint as much
+	again, and once more if nothing is kept.
 
 	To add a base kernel: its formula above, its number (>>vmath), its row in gp__base_kernel_kinds,
 	its values in gp__base_values and, if these use inner products, k(x,x) in gp__base_diag and
@@ -5286,7 +5426,8 @@ enum { GP__BASE_KERNEL_VALUES = 3 };
 
 /*	32-bit numbers only: predictors and files hold the struct as it is. */
 typedef struct {
-	/* nls lengthscales and nvar variances; ls, var, shape_param index hyp */
+	/* nls lengthscales and nvar variances; ls, var, shape_param index hyp. ard: 0, or 1 + the number
+	   of sets of columns that share theirs (GP__SHARED) */
 	uint32_t type, ard, nls, ls, nvar, var, shape_param;
 	uint32_t degree; /* of polynomial */
 	uint32_t group, given, ndims;
@@ -5325,6 +5466,7 @@ static const gp__base_kernel_kind gp__base_kernel_kinds[GP__BASE_KERNEL_TYPES] =
 		{"polynomial", GP__INNER_PRODUCT, GP__NOT_RADIAL, "offset"},
 		{"constant", GP__NO_INPUT, GP__NOT_RADIAL, NULL},
 		{"white", GP__NO_INPUT, GP__NOT_RADIAL, NULL},
+		{"additive", GP__BY_COLUMN, GP__MATERN52, NULL},
 };
 
 /*	The base kernel that has a group's geometry, columns and scales. */
@@ -5346,12 +5488,52 @@ static int gp__has_shape_param(const gp__base_kernel *base)
 
 static int gp__has_lengthscale(const gp__base_kernel *base)
 {
-	return gp__geometry(base) == GP__DISTANCE || gp__geometry(base) == GP__CIRCLE;
+	int geometry = gp__geometry(base);
+	return geometry == GP__DISTANCE || geometry == GP__CIRCLE || geometry == GP__BY_COLUMN;
 }
 
-/*	Whether one number serves all columns; else the points are scaled. */
-static int gp__one_lengthscale(const gp__base_kernel *base) { return base->nls && !base->ard; }
-static int gp__one_variance(const gp__base_kernel *base) { return base->nls || !base->ard; }
+static int gp__is_additive(const gp__base_kernel *base)
+{
+	return GP__KERNEL_HAS(GP__ADDITIVE) && base->type == GP__ADDITIVE;
+}
+
+/*	Whether columns have functions or numbers of their own, so that the points are scaled; else one
+	number serves all. */
+static int gp__by_column(const gp__base_kernel *base) { return base->ard || gp__is_additive(base); }
+static int gp__one_lengthscale(const gp__base_kernel *base)
+{
+	return base->nls && !gp__by_column(base);
+}
+static int gp__one_variance(const gp__base_kernel *base)
+{
+	return (base->nls && !gp__is_additive(base)) || !gp__by_column(base);
+}
+
+/*	Active column `index` as one of X. */
+static ptrdiff_t gp__column(const gp__base_kernel *base, ptrdiff_t index)
+{
+	for (uint32_t r = 0; r < base->nranges; r++) {
+		ptrdiff_t width = (ptrdiff_t)(base->range[r][1] - base->range[r][0]);
+		if (index < width) return (ptrdiff_t)base->range[r][0] + index;
+		index -= width;
+	}
+	return index;
+}
+
+/*	Set s of the active columns that share a number, where dims leave room: the first one, and 2^16
+	times how many. */
+#define GP__SHARED(base, s) ((base)->range[GP__MAX_RANGES - 1 - (s) / 2][1 - (s) % 2])
+
+/*	Which lengthscale (linear: variance; additive: both) belongs to active column d. */
+static uint32_t gp__number_of(const gp__base_kernel *base, ptrdiff_t d)
+{
+	uint32_t number = base->ard ? (uint32_t)d : 0;
+	for (uint32_t s = 0; s + 1 < base->ard; s++) {
+		uint32_t set = GP__SHARED(base, s), first = set & 0xffff;
+		if ((uint32_t)d > first) number -= GP__MIN((uint32_t)d - first, (set >> 16) - 1);
+	}
+	return number;
+}
 
 /* --- parsing: numbers and arguments ---
 	expr   = term {"+" term}
@@ -5360,6 +5542,7 @@ static int gp__one_variance(const gp__base_kernel *base) { return base->nls || !
 
 typedef struct {
 	const char *start, *at, *error; /* the first error, or NULL */
+	const char *ard;                /* what follows the last ard */
 	gp__kernel *k;
 	gp__wide *value;    /* [.][3] lengthscale, variance, shape parameter */
 	int depth, unknown; /* unknown: the error is a kernel's name */
@@ -5430,6 +5613,15 @@ static int gp__range_repeats(const gp__base_kernel *base, uint32_t n)
 	return 0;
 }
 
+/*	0:3 or 5 */
+static void gp__parse_range(gp__parser *p, uint32_t *range)
+{
+	range[0] = gp__parse_column(p);
+	range[1] = gp__accept(p, ":") ? gp__parse_column(p) : range[0] + 1;
+	if (range[1] <= range[0] || range[1] > p->k->D)
+		gp__parse_fail(p, "a range of columns is empty or beyond the inputs");
+}
+
 /*	dims=0:3+5 */
 static void gp__parse_dims(gp__parser *p, gp__base_kernel *base)
 {
@@ -5439,13 +5631,59 @@ static void gp__parse_dims(gp__parser *p, gp__base_kernel *base)
 		if (base->nranges == GP__MAX_RANGES) gp__parse_fail(p, "too many ranges in dims");
 		if (p->error) return;
 		uint32_t *range = base->range[base->nranges++];
-		range[0] = gp__parse_column(p);
-		range[1] = gp__accept(p, ":") ? gp__parse_column(p) : range[0] + 1;
-		if (range[1] <= range[0] || range[1] > p->k->D)
-			gp__parse_fail(p, "a range of columns is empty or beyond the inputs");
+		gp__parse_range(p, range);
 		if (gp__range_repeats(base, base->nranges)) gp__parse_fail(p, "dims names a column twice");
 		base->ndims += range[1] - range[0];
 	} while (!p->error && gp__accept(p, "+"));
+}
+
+/*	Whether the sets that share a number are ones of active columns, fit beside dims, and have no
+	column twice. */
+static int gp__shares_ok(const gp__base_kernel *base)
+{
+	if (base->ard > 1 + 2 * (GP__MAX_RANGES - base->nranges)) return 0;
+	for (uint32_t s = 0; s + 1 < base->ard; s++) {
+		uint32_t set = GP__SHARED(base, s), first = set & 0xffff, n = set >> 16;
+		if (n < 2 || n > base->ndims || first > base->ndims - n) return 0;
+		for (uint32_t r = 0; r < s; r++) {
+			uint32_t other = GP__SHARED(base, r), from = other & 0xffff;
+			if (first < from + (other >> 16) && from < first + n) return 0;
+		}
+	}
+	return 1;
+}
+
+static size_t gp__ranges_length(const char *at) { return strspn(at, "= \t0123456789:+"); }
+
+/*	What follows ard, once dims are known: =2:5+7:9, ranges that share a number. */
+static void gp__parse_shares(gp__parser *p, gp__base_kernel *base)
+{
+	const char *behind = p->at;
+	p->at = p->ard;
+	int more = gp__accept(p, "=");
+	while (more && !p->error) {
+		uint32_t range[2], d = 0, same = 0;
+		gp__parse_range(p, range);
+		uint32_t n = range[1] - range[0];
+		while (d < base->ndims && gp__column(base, (ptrdiff_t)d) != (ptrdiff_t)range[0]) d++;
+		if (p->error) return;
+		while (same < n && same < base->ndims - d &&
+				gp__column(base, (ptrdiff_t)(d + same)) == (ptrdiff_t)(range[0] + same))
+			same++;
+		if (same < n) gp__parse_fail(p, "ard names columns that are not neighbours in dims");
+		else if (d + n > 0xffff || base->ard > 2 * (GP__MAX_RANGES - base->nranges))
+			gp__parse_fail(p, "too many ranges or columns in ard");
+		else if (n > 1) {
+			base->ard++;
+			GP__SHARED(base, base->ard - 2) = d | n << 16;
+			if (!gp__shares_ok(base)) gp__parse_fail(p, "ard names a column twice");
+		}
+		more = gp__accept(p, "+");
+	}
+	gp__skip_spaces(p);
+	if (p->at < p->ard + gp__ranges_length(p->ard))
+		gp__parse_fail(p, "a range of columns is not understood");
+	if (!p->error) p->at = behind;
 }
 
 static gp__wide gp__parse_positive(gp__parser *p, gp__base_kernel *base, uint32_t given)
@@ -5488,6 +5726,8 @@ static void gp__parse_argument(gp__parser *p, gp__base_kernel *base, gp__wide *v
 	int scaled = gp__has_lengthscale(base), i = 0;
 	if (gp__accept(p, "ard")) {
 		base->ard = 1;
+		p->ard = p->at;
+		p->at += gp__ranges_length(p->at);
 		if (!scaled && base->type != GP__LINEAR)
 			gp__parse_fail(p, "this kernel has no number for each column (ard)");
 	} else if (gp__accept_key(p, "dims")) {
@@ -5544,6 +5784,7 @@ static uint32_t gp__parse_base_kernel(gp__parser *p)
 	if (gp__accept(p, "(") && !gp__accept(p, ")")) {
 		do gp__parse_argument(p, base, value);
 		while (!p->error && gp__accept(p, ","));
+		if (!p->error && base->ard) gp__parse_shares(p, base);
 		if (!gp__accept(p, ")")) gp__parse_fail(p, "')' is missing");
 	}
 	return gp__new_node(p, GP__NODE_BASE_KERNEL, k->base_kernels++, 0);
@@ -5578,16 +5819,18 @@ static uint32_t gp__parse_operands(gp__parser *p, uint32_t kind)
 
 static int gp__same_group(const gp__base_kernel *a, const gp__base_kernel *b)
 {
-	return gp__geometry(a) == gp__geometry(b) && gp__geometry(a) != GP__CIRCLE && !a->ard &&
-		   !b->ard && a->nranges == b->nranges && !memcmp(a->range, b->range, sizeof a->range);
+	return gp__geometry(a) == gp__geometry(b) && gp__geometry(a) != GP__CIRCLE &&
+		   !gp__by_column(a) && !gp__by_column(b) && a->nranges == b->nranges &&
+		   !memcmp(a->range, b->range, sizeof a->range);
 }
 
 /*	Positions of base kernel i's hyperparameters, and its group. */
 static void gp__base_finish(gp__kernel *k, uint32_t i)
 {
 	gp__base_kernel *base = &k->base[i];
-	base->nls = !gp__has_lengthscale(base) ? 0 : base->ard ? base->ndims : 1;
-	base->nvar = base->type == GP__LINEAR && base->ard ? base->ndims : 1;
+	uint32_t numbers = base->ndims ? gp__number_of(base, (ptrdiff_t)base->ndims - 1) + 1 : 1;
+	base->nls = gp__has_lengthscale(base) ? numbers : 0;
+	base->nvar = base->type == GP__LINEAR || gp__is_additive(base) ? numbers : 1;
 	base->ls = k->nhyp;
 	base->var = base->ls + base->nls;
 	base->shape_param = base->var + base->nvar;
@@ -5603,7 +5846,7 @@ static void gp__base_finish(gp__kernel *k, uint32_t i)
 GP__TRAINING odvgp_status gp__kernel_parse(
 		gp__kernel *k, const char *text, ptrdiff_t D, gp__wide *value, odvgp_info *info)
 {
-	gp__parser p = {text, text, NULL, k, value, 0, 0};
+	gp__parser p = {text, text, NULL, NULL, k, value, 0, 0};
 	memset(k, 0, sizeof *k);
 	k->D = (uint32_t)D;
 	GP__FOR(i, GP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS) value[i] = 1;
@@ -5629,6 +5872,15 @@ static gp__wide gp__geometric_mean(const odvgp_real *x, uint32_t n)
 	return gp__exp(sum / (gp__wide)n);
 }
 
+static void gp__put_range(gp__text *t, const char *before, ptrdiff_t from, ptrdiff_t to)
+{
+	gp__put(t, before);
+	gp__put_int(t, from);
+	if (to - from < 2) return;
+	gp__put(t, ":");
+	gp__put_int(t, to);
+}
+
 static void gp__put_base_kernel(gp__text *t, const gp__base_kernel *base, const odvgp_real *hyp)
 {
 	const gp__base_kernel_kind *kind = &gp__base_kernel_kinds[base->type];
@@ -5650,14 +5902,14 @@ static void gp__put_base_kernel(gp__text *t, const gp__base_kernel *base, const 
 		gp__put_int(t, (ptrdiff_t)base->degree);
 	}
 	if (base->ard) gp__put(t, ", ard");
-	for (uint32_t r = 0; r < base->nranges; r++) {
-		gp__put(t, r ? "+" : ", dims=");
-		gp__put_int(t, (ptrdiff_t)base->range[r][0]);
-		if (base->range[r][1] - base->range[r][0] > 1) {
-			gp__put(t, ":");
-			gp__put_int(t, (ptrdiff_t)base->range[r][1]);
-		}
+	for (uint32_t s = 0; s + 1 < base->ard; s++) {
+		uint32_t set = GP__SHARED(base, s);
+		ptrdiff_t from = gp__column(base, set & 0xffff);
+		gp__put_range(t, s ? "+" : "=", from, from + (set >> 16));
 	}
+	for (uint32_t r = 0; r < base->nranges; r++)
+		gp__put_range(t, r ? "+" : ", dims=", (ptrdiff_t)base->range[r][0],
+				(ptrdiff_t)base->range[r][1]);
 	gp__put(t, ")");
 }
 
@@ -5681,21 +5933,12 @@ GP__TRAINING void gp__put_kernel(
 /* --- points: a group's columns, centred except for inner products, cosine and sine for periodic,
    scaled if there is a number per column --- */
 
-static ptrdiff_t gp__column(const gp__base_kernel *base, ptrdiff_t index)
-{
-	for (uint32_t r = 0; r < base->nranges; r++) {
-		ptrdiff_t width = (ptrdiff_t)(base->range[r][1] - base->range[r][0]);
-		if (index < width) return (ptrdiff_t)base->range[r][0] + index;
-		index -= width;
-	}
-	return index;
-}
-
 static odvgp_real gp__base_column(const gp__base_kernel *base, const odvgp_real *hyp, ptrdiff_t d)
 {
-	if (!base->ard) return 1;
-	if (!base->nls) return GP__SQRT(hyp[base->var + (uint32_t)d]);
-	odvgp_real inverse = 1 / hyp[base->ls + (uint32_t)d];
+	if (!gp__by_column(base)) return 1;
+	uint32_t number = gp__number_of(base, d);
+	if (!base->nls) return GP__SQRT(hyp[base->var + number]);
+	odvgp_real inverse = 1 / hyp[base->ls + number];
 	/* as in gp__base_scale */
 	return GP__MIN(GP__R(GP__FAR_ROOT), inverse);
 }
@@ -5726,7 +5969,7 @@ static void gp__points(const gp__kernel *k, uint32_t group, const odvgp_real *hy
 				gp__wide angle = GP__W(gp__two_pi) * (gp__wide)x / (gp__wide)hyp[base->shape_param];
 				at[2 * d * cs] = (odvgp_real)gp__cos(angle) * scale;
 				at[(2 * d + 1) * cs] = (odvgp_real)gp__sin(angle) * scale;
-			} else at[d * cs] = base->ard ? gp__scaled(x, scale) : x;
+			} else at[d * cs] = gp__by_column(base) ? gp__scaled(x, scale) : x;
 		}
 	}
 }
@@ -5931,7 +6174,7 @@ static void gp__kernel_scratch(gp__arena *a, const gp__kernel *k, ptrdiff_t n, p
 		if (!adjoint) continue;
 		job->w[g] = gp__take(a, m, nd + 1);
 		job->V[g] = gp__take(a, m, nd + 1);
-		widest = GP__MAX(widest, nd + 1);
+		widest = GP__MAX(widest, gp__is_additive(gp__group_kernel(k, g)) ? 2 * nd : nd + 1);
 	}
 	if (!adjoint) return;
 	job->R = gp__take(a, rows, widest);
@@ -6044,7 +6287,8 @@ GP__INLINE void gp__base_values(const gp__kjob *job, uint32_t l, ptrdiff_t i, pt
 		gp__base_rq(isa, v, job->hyp[base->shape_param], scale, d2, k, dk, shape_param);
 		return;
 	case GP__LINEAR:
-		if (base->ard) v = 1; /* the points are scaled by it */
+	case GP__ADDITIVE:
+		if (gp__by_column(base)) v = 1; /* points are scaled by it, additive's functions have it */
 		for (int e = 0; e < GP__CHUNK; e++) k[e] = v * d2[e];
 		for (int e = 0; e < GP__CHUNK && dk; e++) dk[e] = v;
 		return;
@@ -6067,6 +6311,25 @@ GP__INLINE void gp__base_values(const gp__kjob *job, uint32_t l, ptrdiff_t i, pt
 	}
 }
 
+/*	A chunk of additive's function of one column: r^2, its values, H times its derivative in r^2. */
+typedef struct {
+	odvgp_real r2[GP__CHUNK], k[GP__CHUNK], h[GP__CHUNK];
+} gp__kcolumn;
+
+/*	That of active column d of group g, for current row `row` and the columns of K from j on. H: of
+	them, or NULL. */
+static void gp__column_values(const gp__kjob *job, uint32_t g, ptrdiff_t d, ptrdiff_t row,
+		ptrdiff_t j, const odvgp_real *H, gp__kcolumn *c)
+{
+	const gp__base_kernel *base = gp__group_kernel(job->k, g);
+	const odvgp__simd *isa = job->blas->isa;
+	isa->sqdist(1, job->u[g] + row * ((ptrdiff_t)base->ndims + 1) + d,
+			job->zt[g] + d * job->ld + j, job->ld, c->r2);
+	isa->radial(GP__MATERN52, job->hyp[base->var + gp__number_of(base, d)], 1, c->r2, c->k,
+			H ? c->h : NULL);
+	if (H) isa->combine(1, c->h, H, c->h);
+}
+
 /*	All nodes for current row `row` and the chunk of columns from j on. Returns the kernel's values:
 	`to`, or if that is NULL a part of c. */
 static const odvgp_real *gp__chunk_forward(
@@ -6081,6 +6344,13 @@ static const odvgp_real *gp__chunk_forward(
 		if (gp__geometry(gp__group_kernel(k, g)) == GP__INNER_PRODUCT) {
 			gp__zero(c->d2[g], GP__CHUNK);
 			GP__FOR(d, nd) isa->axpy(GP__CHUNK, u[d], zt + d * job->ld, c->d2[g]);
+		} else if (gp__is_additive(gp__group_kernel(k, g))) {
+			gp__kcolumn column;
+			gp__zero(c->d2[g], GP__CHUNK);
+			GP__FOR(d, nd) {
+				gp__column_values(job, g, d, row, j, NULL, &column);
+				isa->combine(0, c->d2[g], column.k, c->d2[g]);
+			}
 		} else isa->sqdist(nd, u, zt, job->ld, c->d2[g]);
 	}
 	for (uint32_t t = 0; t < k->nnode; t++) {
@@ -6143,7 +6413,7 @@ static void gp__chunk_dots(const odvgp__simd *isa, ptrdiff_t cols, const odvgp_r
 	}
 	for (ptrdiff_t p = 0; p < count; p += GP__DOTS) {
 		ptrdiff_t some = GP__MIN(count - p, GP__DOTS);
-		isa->dots(cols, x, some, w + p * ldw, ldw, sum);
+		isa->dots(cols, x, some, NULL, w + p * ldw, ldw, sum);
 		GP__FOR(q, some) to[(p + q) * step] += sum[q];
 	}
 }
@@ -6271,8 +6541,10 @@ static void gp__kernel_begin(gp__kjob *job, gp__arena scratch, int adjoint)
 /*	Multiplications for `rows` rows, for the watch; exp counts as about 20 multiplications. */
 GP__TRAINING gp__wide gp__kernel_work(const gp__kjob *job, ptrdiff_t rows)
 {
-	return (gp__wide)rows * (gp__wide)job->m *
-		   ((gp__wide)job->k->D + 20 * (gp__wide)job->k->base_kernels);
+	gp__wide each = (gp__wide)job->k->D + 20 * (gp__wide)job->k->base_kernels;
+	GP__EACH_BASE(i, job->k)
+		if (gp__is_additive(&job->k->base[i])) each += 20 * (gp__wide)job->k->base[i].ndims;
+	return (gp__wide)rows * (gp__wide)job->m * each;
 }
 
 /*	job->K or job->out and, if job->kept, what the adjoint needs. */
@@ -6387,7 +6659,7 @@ static void gp__kernel_adjoint_lengthscales(gp__kjob *job, uint32_t g)
 	job->group = g;
 	gp__run(&job->blas->threads, job->tasks, gp__spread_task, job);
 	GP__FOR(d, nd) {
-		uint32_t h = base->ls + (uint32_t)(d / each);
+		uint32_t h = base->ls + gp__number_of(base, d / each);
 		odvgp_real sum = 0;
 		GP__FOR(r, job->rows) sum += job->R[r * (nd + 1) + d];
 		job->dhyp[h] += -2 * sum / job->hyp[h];
@@ -6427,13 +6699,58 @@ static void gp__points_adjoint(const gp__kjob *job, uint32_t g, ptrdiff_t n, con
 		const odvgp_real *points, odvgp_real *sums, odvgp_real *dX)
 {
 	ptrdiff_t nd = gp__group_dims(job->k, g), D = (ptrdiff_t)job->k->D;
-	int inner = gp__geometry(gp__group_kernel(job->k, g)) == GP__INNER_PRODUCT;
+	int moments = gp__geometry(gp__group_kernel(job->k, g)) < GP__INNER_PRODUCT;
 	GP__FOR(i, n) {
 		const odvgp_real *point = points + i * (nd + 1);
 		odvgp_real *gradient = sums + i * (nd + 1);
-		for (ptrdiff_t d = 0; d < nd && !inner; d++)
+		for (ptrdiff_t d = 0; d < nd && moments; d++)
 			gradient[d] = 2 * (gradient[nd] * point[d] - gradient[d]);
 		gp__point_back(job, g, X + i * D, point, gradient, dX ? dX + i * D : NULL);
+	}
+}
+
+/*	The functions of additive, by columns, so that each sum belongs to one task: the adjoints of
+	variance and lengthscale to R, up to a factor; the gradient of the points to T and V. */
+static void gp__columns_task(void *arg, int t)
+{
+	const gp__kjob *job = (const gp__kjob *)arg;
+	const odvgp__simd *isa = job->blas->isa;
+	uint32_t g = job->group;
+	ptrdiff_t nd = gp__group_dims(job->k, g);
+	gp__kcolumn c;
+	for (ptrdiff_t d = t; d < nd; d += job->tasks) {
+		odvgp_real variance = 0, length = 0, slope;
+		const odvgp_real *zt = job->zt[g] + d * job->ld;
+		GP__FOR(r, job->rows) {
+			odvgp_real u = job->u[g][r * (nd + 1) + d], *to = job->T + r * (nd + 1) + d;
+			ptrdiff_t end = job->lower ? GP__MIN(job->m, job->first + r + 1) : job->m;
+			*to = 0;
+			for (ptrdiff_t j = 0; j < end; j += GP__CHUNK) {
+				ptrdiff_t cols = GP__MIN(end - j, GP__CHUNK);
+				const odvgp_real *H = job->H[g] + r * job->ld + j;
+				gp__column_values(job, g, d, r, j, H, &c);
+				variance += isa->dot(cols, H, c.k);
+				length += isa->dot(cols, c.h, c.r2);
+				isa->dots(GP__CHUNK, c.h, 1, &u, zt + j, 0, &slope); /* H is 0 beyond cols */
+				*to += 2 * slope;
+				for (ptrdiff_t e = 0; e < cols && job->dX2; e++)
+					job->V[g][(j + e) * (nd + 1) + d] -= 2 * c.h[e] * (u - zt[j + e]);
+			}
+		}
+		job->R[2 * d] = variance;
+		job->R[2 * d + 1] = length;
+	}
+}
+
+static void gp__kernel_adjoint_columns(gp__kjob *job, uint32_t g)
+{
+	const gp__base_kernel *base = gp__group_kernel(job->k, g);
+	job->group = g;
+	gp__run(&job->blas->threads, job->tasks, gp__columns_task, job);
+	for (ptrdiff_t d = 0; job->dhyp && d < (ptrdiff_t)base->ndims; d++) {
+		uint32_t number = gp__number_of(base, d), ls = base->ls + number, var = base->var + number;
+		job->dhyp[var] += job->R[2 * d] / job->hyp[var];
+		job->dhyp[ls] += -2 * job->R[2 * d + 1] / job->hyp[ls];
 	}
 }
 
@@ -6444,13 +6761,16 @@ static void gp__kernel_adjoint_products(gp__kjob *job, uint32_t g)
 	ptrdiff_t nd = gp__group_dims(job->k, g), from = job->first * (ptrdiff_t)job->k->D;
 	/* columns of H beyond m are 0 */
 	ptrdiff_t m = job->lower ? GP__MIN(job->m, job->first + job->rows) : job->m;
-	if (base->ard && base->nls && job->dhyp) gp__kernel_adjoint_lengthscales(job, g);
-	if (gp__variances_wanted(job, base) || gp__points_wanted(job, base, job->dX2))
+	const int additive = gp__is_additive(base);
+	if (additive) gp__kernel_adjoint_columns(job, g);
+	else if (base->ard && base->nls && job->dhyp) gp__kernel_adjoint_lengthscales(job, g);
+	if (!additive && (gp__variances_wanted(job, base) || gp__points_wanted(job, base, job->dX2)))
 		odvgp_gemm(job->blas, 1, 0, m, nd + 1, job->rows, 1, job->H[g], job->ld, job->u[g], nd + 1,
 				1, job->V[g], nd + 1);
 	if (!gp__points_wanted(job, base, job->dX1)) return;
-	odvgp_gemm(job->blas, 0, 0, job->rows, nd + 1, m, 1, job->H[g], job->ld, job->w[g], nd + 1, 0,
-			job->T, nd + 1);
+	if (!additive)
+		odvgp_gemm(job->blas, 0, 0, job->rows, nd + 1, m, 1, job->H[g], job->ld, job->w[g], nd + 1,
+				0, job->T, nd + 1);
 	gp__points_adjoint(job, g, job->rows, job->X1 + from, job->u[g], job->T,
 			job->dX1 ? job->dX1 + from : NULL);
 }
@@ -6463,7 +6783,7 @@ static void gp__kernel_adjoint_variances(gp__kjob *job, uint32_t g)
 	GP__FOR(d, nd) {
 		odvgp_real sum = 0;
 		GP__FOR(j, job->m) sum += job->w[g][j * (nd + 1) + d] * job->V[g][j * (nd + 1) + d];
-		uint32_t h = base->var + (uint32_t)d;
+		uint32_t h = base->var + gp__number_of(base, d);
 		job->dhyp[h] += sum / job->hyp[h];
 	}
 }
@@ -6688,6 +7008,11 @@ static odvgp_real gp__base_diag(
 		const gp__base_kernel *base, const odvgp_real *hyp, const odvgp_real *x)
 {
 	odvgp_real derivative;
+	if (gp__is_additive(base)) {
+		odvgp_real sum = 0;
+		GP__FOR(d, (ptrdiff_t)base->ndims) sum += hyp[base->var + gp__number_of(base, d)];
+		return sum;
+	}
 	if (gp__geometry(base) != GP__INNER_PRODUCT) return hyp[base->var];
 	odvgp_real s = gp__base_square(base, hyp, x);
 	if (base->type == GP__POLYNOMIAL) return gp__base_polynomial(base, hyp, s, &derivative);
@@ -6714,7 +7039,9 @@ static void gp__base_diag_adjoint(const gp__base_kernel *base, const odvgp_real 
 		const odvgp_real *x, odvgp_real adjoint, odvgp_real *dhyp, odvgp_real *dx)
 {
 	if (gp__geometry(base) != GP__INNER_PRODUCT) {
-		if (dhyp) dhyp[base->var] += adjoint;
+		ptrdiff_t functions = gp__is_additive(base) ? (ptrdiff_t)base->ndims : 1;
+		for (ptrdiff_t d = 0; dhyp && d < functions; d++)
+			dhyp[base->var + gp__number_of(base, d)] += adjoint;
 		return;
 	}
 	/* the adjoint of t = v s + offset, or of t = v s */
@@ -6726,7 +7053,7 @@ static void gp__base_diag_adjoint(const gp__base_kernel *base, const odvgp_real 
 	if (dhyp && one) dhyp[base->var] += derivative * s;
 	GP__FOR(d, (ptrdiff_t)base->ndims) {
 		ptrdiff_t column = gp__column(base, d);
-		uint32_t v = base->var + (one ? 0 : (uint32_t)d);
+		uint32_t v = base->var + (one ? 0 : gp__number_of(base, d));
 		if (dhyp && !one) dhyp[v] += derivative * x[column] * x[column];
 		if (dx) dx[column] += 2 * derivative * hyp[v] * x[column];
 	}
@@ -8810,78 +9137,19 @@ static gp__prediction *gp__predict_begin(
 	return t;
 }
 
-/* --- transformed columns ---
-
-	Records of reals: column, kind, how many numbers follow, and these: c, s, low, high, or all
-	`from`, then all `to`. Releases that do not know them refuse the version. */
+/* --- transformed columns --- */
 
 /*	Their reals. */
 #ifdef ODVGP_NO_TRANSFORMS
+#define GP__TRANSFORMED   0
 #define GP__TRANSFORMS(p) ((void)(p), (ptrdiff_t)0)
 #else
+#define GP__TRANSFORMED   1
 #define GP__TRANSFORMS(p) ((ptrdiff_t)((p)->version >> 16))
 #endif
-#define GP__TRANSFORM_MOST (3 + 2 * ODVGP_MOST_KNOTS) /* of a record */
 #define GP__EACH_TRANSFORM(r, p, v) \
 	for (const odvgp_real *r = (v).transforms, *gp__end = r + GP__TRANSFORMS(p); r < gp__end; \
 			r += 3 + (ptrdiff_t)r[2])
-
-/*	T(x) of a record, and its derivatives. */
-GP__NOINLINE odvgp_real gp__transform(
-		const odvgp_real *r, odvgp_real x, odvgp_real *slope, odvgp_real *bend)
-{
-	const odvgp_real *a = r + 3;
-	const ptrdiff_t n = (ptrdiff_t)r[2] / 2;
-	*bend = 0;
-	if (r[1] == ODVGP_TRANSFORM_LINEAR) {
-		ptrdiff_t k = 1;
-		while (k < n - 1 && x > a[k]) k++;
-		*slope = (a[n + k] - a[n + k - 1]) / (a[k] - a[k - 1]);
-		return a[n + k - 1] + *slope * (x - a[k - 1]);
-	}
-	const odvgp_real u = x < a[2] ? a[2] : x > a[3] ? a[3] : x;
-	odvgp_real z, y, w = 1;
-	if (r[1] == ODVGP_TRANSFORM_LOG) {
-		z = u + a[0];
-		y = (odvgp_real)gp__log((gp__wide)z);
-		*slope = 1 / z;
-		z = 1;
-	} else {
-		z = (u - a[0]) / a[1];
-		w = GP__SQRT(1 + z * z);
-		y = (odvgp_real)gp__log1p((gp__wide)(GP__MAX(z, -z) + z * z / (1 + w)));
-		y = z < 0 ? -y : y;
-		*slope = 1 / (a[1] * w);
-	}
-	if (u == x) *bend = -z * *slope * *slope / w;
-	return y + *slope * (x - u);
-}
-
-/*	Whether r, of `left` reals, is a record of a column above `above` and below D. Its numbers are
-	also tried as floats, which files may make of them. */
-static int gp__transform_ok(const odvgp_real *r, ptrdiff_t left, ptrdiff_t above, ptrdiff_t D)
-{
-	odvgp_real f[GP__TRANSFORM_MOST], slope, bend;
-	if (left < 7 || !(r[0] > (odvgp_real)above && r[0] < (odvgp_real)D) ||
-			!(r[2] >= 4 && r[2] <= 2 * ODVGP_MOST_KNOTS))
-		return 0;
-	const int linear = r[1] == ODVGP_TRANSFORM_LINEAR;
-	const ptrdiff_t n = (ptrdiff_t)r[2], h = n / 2;
-	if (left < 3 + n || r[0] != (odvgp_real)(float)(ptrdiff_t)r[0] || r[2] != (odvgp_real)(2 * h) ||
-			(!linear && (n != 4 || !(r[1] == ODVGP_TRANSFORM_LOG || r[1] == ODVGP_TRANSFORM_ASINH))))
-		return 0;
-	GP__FOR(i, 3 + n) {
-		if (!(r[i] > GP__R(-1e30) && r[i] < GP__R(1e30))) return 0;
-		f[i] = (odvgp_real)(float)r[i];
-	}
-	GP__FOR(k, linear ? h : 2) {
-		const odvgp_real *x = f + 3 + (linear ? k : 2 + k), y = x[linear ? h : 0];
-		if (k && (linear ? !(x[0] > x[-1] && y > x[h - 1]) : !(x[0] >= x[-1]))) return 0;
-		gp__transform(f, x[0], &slope, &bend);
-		if (!(slope > GP__R(1e-30) && slope < GP__R(1e30)) || (!linear && !(f[4] > 0))) return 0;
-	}
-	return 1;
-}
 
 /*	Multiplies gradients [n,D] in what the columns of X [n,D] became: in X. */
 static void gp__transform_slopes(
@@ -9777,12 +10045,16 @@ typedef struct {
 	gp__prediction *t;
 	const odvgp_gradient *to;
 	odvgp_real *chunk;        /* of a gp__kchunk with derivatives */
-	odvgp_real *value, *h;    /* [CHUNK] kernel values; weights times H */
+	odvgp_real *value;        /* [CHUNK] kernel values */
+	odvgp_real *h;            /* [ld] weights times H */
 	odvgp_real *H, *H_gamma;  /* [rows,groups,ld] of beta, [groups,ld] of a row's gamma */
-	odvgp_real *w;            /* [P,rows,M] of a unit's processes */
+	odvgp_real *alpha, *a;    /* [P,ld] of the unit, 0 behind the points */
+	odvgp_real *w;            /* [P,rows,ld] of its variances, likewise */
+	odvgp_real *u;            /* [rows,columns] prepared points of X beside those of beta */
 	odvgp_real *slope;        /* [columns] derivatives in a row's points */
 	odvgp_real *second;       /* [2,groups,D]; [nodes, 1 + groups + groups^2] */
 	ptrdiff_t first, n;       /* the tile's first row; rows of the call */
+	int diag;                 /* whether k(x,x) depends on x */
 	odvgp_real *dmean, *dvar; /* [P,rows,D] */
 	odvgp_real *mixed;        /* [F,rows,D] */
 } gp__gradient;
@@ -9797,13 +10069,17 @@ static void gp__gradient_layout(
 		gp__arena *a, const gp__predictor *p, ptrdiff_t rows, gp__gradient *g)
 {
 	ptrdiff_t P = p->P / p->units, D = p->D, groups = (ptrdiff_t)p->base_kernels;
+	ptrdiff_t beta = gp__padded(p->M), gamma = gp__padded(p->M_gamma);
 	g->chunk = gp__take(a, gp__gradient_chunks(p->base_kernels), GP__CHUNK);
 	g->value = gp__take(a, 1, GP__CHUNK);
-	g->h = gp__take(a, 1, GP__CHUNK);
-	g->H = gp__take(a, groups * rows, gp__padded(p->M));
-	g->H_gamma = gp__take(a, groups, gp__padded(p->M_gamma));
-	g->w = gp__take(a, P * rows, p->M);
-	g->slope = gp__take(a, 1, p->columns);
+	g->h = gp__take(a, 1, GP__MAX(beta, gamma));
+	g->H = gp__take(a, groups * rows, beta);
+	g->H_gamma = gp__take(a, groups, gamma);
+	g->alpha = gp__take(a, P, beta);
+	g->a = gp__take(a, P, gamma);
+	g->w = gp__take(a, P * rows, beta);
+	g->u = gp__take(a, rows, p->columns);
+	g->slope = gp__take(a, 1, p->columns + GP__MAX_LANES);
 	g->second = gp__take(a, groups, 2 * D + 2 * (1 + groups + groups * groups));
 	g->dmean = gp__take(a, p->P * rows, D);
 	g->dvar = gp__take(a, p->P * rows, D);
@@ -9822,34 +10098,49 @@ static size_t gp__gradient_size(const odvgp_server *s, ptrdiff_t rows)
 
 /* --- rows of kernel values with their derivatives --- */
 
-/*	A set of points, with the weights of the mean [P,m] or NULL. */
+/*	A set of points, with the weights of the mean [P,ld] or NULL. */
 typedef struct {
-	ptrdiff_t m;
+	ptrdiff_t m, ld;
 	odvgp_real *points, *centre;
 	const odvgp_real *weights;
 } gp__gradient_points;
 
-static gp__gradient_points gp__gradient_beta(const gp__prediction *t)
+/*	Weights [P,m] of the unit become [P,ld], 0 behind the points. */
+static const odvgp_real *gp__gradient_padded(
+		const gp__gradient *g, ptrdiff_t m, const odvgp_real *from, odvgp_real *to)
 {
-	gp__gradient_points z = {
-			t->p->M, t->v.beta, t->v.beta_centre, t->v.alpha};
+	ptrdiff_t ld = gp__padded(m);
+	for (ptrdiff_t q = 0; from && q < g->t->P; q++) {
+		gp__copy(to + q * ld, from + q * m, m);
+		gp__zero(to + q * ld + m, ld - m);
+	}
+	return from ? to : NULL;
+}
+
+static gp__gradient_points gp__gradient_beta(const gp__gradient *g)
+{
+	const gp__view *v = &g->t->v;
+	ptrdiff_t m = g->t->p->M;
+	gp__gradient_points z = {m, gp__padded(m), v->beta, v->beta_centre,
+			gp__gradient_padded(g, m, v->alpha, g->alpha)};
 	return z;
 }
 
-static gp__gradient_points gp__gradient_gamma(const gp__prediction *t)
+static gp__gradient_points gp__gradient_gamma(const gp__gradient *g)
 {
-	gp__gradient_points z = {t->p->M_gamma, t->v.gamma, t->v.gamma_centre, t->v.a_gamma};
+	const gp__view *v = &g->t->v;
+	ptrdiff_t m = g->t->p->M_gamma;
+	gp__gradient_points z = {m, gp__padded(m), v->gamma, v->gamma_centre,
+			gp__gradient_padded(g, m, v->a_gamma, g->a)};
 	return z;
 }
 
-/*	Row i of X becomes the job's point, z its points, H the place of the derivatives. */
-static void gp__gradient_place(
-		gp__gradient *g, ptrdiff_t i, const gp__gradient_points *z, odvgp_real *H)
+/*	Prepared points u become the job's, and H [groups,ld] the place of the derivatives. */
+static void gp__gradient_place(const gp__gradient *g, odvgp_real *u, odvgp_real *H, ptrdiff_t ld)
 {
-	gp__prediction *t = g->t;
-	gp__predict_points(t, z->points, z->m, z->centre);
-	gp__predict_point(t, t->X + i * t->D, i);
-	GP__EACH_GROUP(group, t->kernel) t->job->H[group] = H + (ptrdiff_t)group * gp__padded(z->m);
+	gp__kjob *job = g->t->job;
+	gp__points_at(g->t->kernel, u, 1, job->u);
+	GP__EACH_GROUP(group, g->t->kernel) job->H[group] = H + (ptrdiff_t)group * ld;
 }
 
 /* --- the mean's Hessian ---
@@ -9893,7 +10184,8 @@ static void gp__base_second(const gp__base_kernel *base, const odvgp_real *hyp, 
 		*first = GP__R(-0.5) * c * k / t;
 		*second = GP__R(0.25) * c * c * k * (1 + 1 / hyp[base->shape_param]) / (t * t);
 		return;
-	case GP__LINEAR: *first = base->ard ? 1 : v; return;
+	case GP__LINEAR:
+	case GP__ADDITIVE: *first = gp__by_column(base) ? 1 : v; return;
 	case GP__POLYNOMIAL:
 		t = v * s + hyp[base->shape_param];
 		e = (odvgp_real)base->degree * v;
@@ -9948,6 +10240,16 @@ static void gp__group_second(const gp__gradient *g, uint32_t group, ptrdiff_t i,
 	int geometry = gp__geometry(base);
 	gp__zero(first, t->p->D);
 	gp__zero(second, t->p->D);
+	GP__FOR(d, gp__is_additive(base) ? (ptrdiff_t)base->ndims : 0) {
+		ptrdiff_t column = gp__column(base, d);
+		odvgp_real scale = gp__base_column(base, t->v.hyp, d), r = u[d] - at[d * ld],
+				   s = GP__SQRT(5 * r * r),
+				   e = GP__R(-5) / 3 * scale * t->v.hyp[base->var + gp__number_of(base, d)] *
+					   (odvgp_real)gp__exp(-(gp__wide)s);
+		first[column] = (1 + s) * r * e;
+		second[column] = (1 + s - s * s) * scale * e;
+	}
+	if (gp__is_additive(base)) return;
 	GP__FOR(d, gp__group_dims(k, group))
 		g->slope[d] = geometry == GP__INNER_PRODUCT ? at[d * ld] : 2 * (u[d] - at[d * ld]);
 	gp__point_back(t->job, group, t->X + i * t->D, u, g->slope, first);
@@ -9986,7 +10288,7 @@ static void gp__hessian_chunk(gp__gradient *g, const gp__kchunk *c, ptrdiff_t i,
 				ptrdiff_t p = t->first + q;
 				odvgp_real share =
 						t->p->mixed ? t->v.mixing[f * t->p->P + p] : (odvgp_real)(f == p);
-				weight += share * z->weights[q * z->m + j + e];
+				weight += share * z->weights[q * z->ld + j + e];
 			}
 			GP__FOR(a, G) {
 				GP__FOR(x, D) H[x * D + x] += weight * d[1 + a] * second[a * D + x];
@@ -10006,13 +10308,16 @@ static int gp__gradient_of_mean(const gp__gradient *g)
 	return g->to->dmean || (g->to->hessian && GP__TRANSFORMS(g->t->p));
 }
 
-/*	Row i of k(x,Z) to `to` [m], unless NULL, and of H; its products with the weights to the mean. */
-static void gp__gradient_values(
-		gp__gradient *g, ptrdiff_t i, const gp__gradient_points *z, odvgp_real *to, odvgp_real *H)
+/*	Row i of k(x,Z) to `to` [m], unless NULL, and of H; its products with the weights to the mean.
+	u [columns] <- the row's prepared point. */
+static void gp__gradient_values(gp__gradient *g, ptrdiff_t i, const gp__gradient_points *z,
+		odvgp_real *u, odvgp_real *to, odvgp_real *H)
 {
 	gp__prediction *t = g->t;
 	gp__kchunk c = gp__chunk_of_task(t->job, 0, 1);
-	gp__gradient_place(g, i, z, H);
+	t->job->first = i;
+	gp__points_place(t->kernel, t->v.hyp, t->X + i * t->D, 1, z->centre, u, 1);
+	gp__gradient_place(g, u, H, z->ld);
 	for (ptrdiff_t j = 0; j < z->m; j += GP__CHUNK) {
 		ptrdiff_t cols = GP__MIN(z->m - j, GP__CHUNK);
 		gp__chunk_forward(t->job, &c, 0, j, g->value);
@@ -10021,39 +10326,43 @@ static void gp__gradient_values(
 		if (g->to->hessian && z->weights) gp__hessian_chunk(g, &c, i, j, z);
 		for (ptrdiff_t q = 0; z->weights && q < t->P; q++)
 			t->mean[(t->first + q) * t->ld + i] +=
-					t->blas.isa->dot(cols, g->value, z->weights + q * z->m + j);
+					t->blas.isa->dot(cols, g->value, z->weights + q * z->ld + j);
 	}
 }
 
+/*	additive: half the derivative of sum_j h_j k(x,z_j) in active column d of a group's point. */
+static odvgp_real gp__column_slope(
+		const gp__kjob *job, uint32_t g, ptrdiff_t d, ptrdiff_t m, const odvgp_real *h)
+{
+	odvgp_real sum = 0, part;
+	for (ptrdiff_t j = 0; j < m; j += GP__CHUNK) {
+		gp__kcolumn column;
+		gp__column_values(job, g, d, 0, j, h + j, &column);
+		job->blas->isa->dots(GP__CHUNK, column.h, 1, job->u[g] + d, job->zt[g] + d * job->ld + j,
+				0, &part);
+		sum += part;
+	}
+	return sum;
+}
+
 /*	dx [D] += sum_j c_j dk(x,z_j)/dx in row i, where gp__gradient_place has been called. */
-static void gp__gradient_sum(gp__gradient *g, ptrdiff_t i, const gp__gradient_points *z,
+static void gp__gradient_sum(const gp__gradient *g, ptrdiff_t i, const gp__gradient_points *z,
 		const odvgp_real *weights, odvgp_real *dx)
 {
 	const gp__prediction *t = g->t;
-	const gp__kernel *k = t->kernel;
-	const odvgp__simd *isa = t->blas.isa;
-	gp__zero(g->slope, t->p->columns);
-	for (ptrdiff_t j = 0; j < z->m; j += GP__CHUNK) {
-		ptrdiff_t cols = GP__MIN(z->m - j, GP__CHUNK);
-		odvgp_real *slope = g->slope;
-		gp__copy(g->value, weights + j, cols);
-		gp__zero(g->value + cols, GP__CHUNK - cols);
-		GP__EACH_GROUP(group, k) {
-			int inner = gp__geometry(gp__group_kernel(k, group)) == GP__INNER_PRODUCT;
-			ptrdiff_t dims = gp__group_dims(k, group);
-			isa->combine(1, g->value, t->job->H[group] + j, g->h);
-			GP__FOR(d, dims) {
-				const odvgp_real *at = t->job->zt[group] + d * t->job->ld + j;
-				slope[d] += inner ? isa->dot(cols, at, g->h)
-								  : 2 * isa->slope(GP__CHUNK, t->job->u[group][d], at, g->h);
-			}
-			slope += dims;
-		}
-	}
-	const odvgp_real *slope = g->slope;
-	GP__EACH_GROUP(group, k) {
-		gp__point_back(t->job, group, t->X + i * t->D, t->job->u[group], slope, dx);
-		slope += gp__group_dims(k, group);
+	const gp__kjob *job = t->job;
+	GP__EACH_GROUP(group, t->kernel) {
+		int inner = gp__geometry(gp__group_kernel(t->kernel, group)) == GP__INNER_PRODUCT;
+		ptrdiff_t dims = gp__group_dims(t->kernel, group);
+		for (ptrdiff_t j = 0; j < z->m; j += GP__CHUNK)
+			t->blas.isa->combine(1, weights + j, job->H[group] + j, g->h + j);
+		if (gp__is_additive(gp__group_kernel(t->kernel, group)))
+			GP__FOR(d, dims) g->slope[d] = gp__column_slope(job, group, d, z->m, g->h);
+		else
+			t->blas.isa->dots(job->ld, g->h, dims, inner ? NULL : job->u[group], job->zt[group],
+					job->ld, g->slope);
+		for (ptrdiff_t d = 0; d < dims && !inner; d++) g->slope[d] *= 2;
+		gp__point_back(job, group, t->X + i * t->D, job->u[group], g->slope, dx);
 	}
 }
 
@@ -10070,23 +10379,24 @@ static void gp__solve_transposed(
 }
 
 /*	x <- L^-T x for each row x of X [n,M]. */
-static void gp__gradient_solve(gp__prediction *t, ptrdiff_t n, const odvgp_real *L, odvgp_real *X)
+static void gp__gradient_solve(
+		gp__prediction *t, ptrdiff_t n, const odvgp_real *L, odvgp_real *X, ptrdiff_t ldx)
 {
 	ptrdiff_t M = t->p->M;
 	if (n == 1) gp__solve_transposed(t->blas.isa, M, L, X);
-	else odvgp_trsm(&t->blas, 1, 0, n, M, L, M, X, M);
+	else odvgp_trsm(&t->blas, 1, 0, n, M, L, M, X, ldx);
 }
 
 /*	n rows of W <- T R^T for one block R [m,m] of a covariance factor. */
 static void gp__gradient_product(gp__prediction *t, ptrdiff_t n, ptrdiff_t m, const odvgp_real *R,
 		const odvgp_real *T, odvgp_real *W)
 {
-	ptrdiff_t M = t->p->M;
+	ptrdiff_t M = t->p->M, ldw = gp__padded(M);
 	if (n == 1) {
 		GP__FOR(j, m) W[j] = t->blas.isa->dot(j + 1, R + j * m, T);
 		return;
 	}
-	gp__mm g = gp__mm_make(0, 1, n, m, m, 1, T, M, R, m, 0, W, M);
+	gp__mm g = gp__mm_make(0, 1, n, m, m, 1, T, M, R, m, 0, W, ldw);
 	g.b_part = GP__UPPER;
 	gp__mm_run(&t->blas, &g);
 }
@@ -10101,26 +10411,24 @@ static int gp__gradient_has_prior(const gp__prediction *t, ptrdiff_t i, ptrdiff_
 static void gp__gradient_weights(gp__gradient *g, ptrdiff_t n, ptrdiff_t q)
 {
 	gp__prediction *t = g->t;
-	ptrdiff_t M = t->p->M, Mr = t->p->M_factor, Mv = M - Mr;
+	ptrdiff_t M = t->p->M, Mr = t->p->M_factor, Mv = M - Mr, ld = gp__padded(M);
 	int of_S = gp__is_dense(t->p);
-	odvgp_real *W = g->w + q * t->ld * M;
-	if (!of_S) gp__gradient_solve(t, n, t->v.L + q * M * M, t->T);
+	odvgp_real *W = g->w + q * t->ld * ld;
+	if (!of_S) gp__gradient_solve(t, n, t->v.L + q * M * M, t->T, M);
 	if (t->p->factor == GP__DIAGONAL_OF_INVERSE)
 		GP__FOR(i, n)
-			GP__FOR(j, M) W[i * M + j] = t->v.factor[q * M + j] * t->T[i * M + j];
+			GP__FOR(j, M) W[i * ld + j] = t->v.factor[q * M + j] * t->T[i * M + j];
 	else if (t->p->factor == GP__FACTOR_OF_PRECISION) {
-		gp__copy(W, t->T, n * M);
-		gp__gradient_solve(t, n, t->v.factor + q * M * M, W);
+		GP__FOR(i, n) gp__copy(W + i * ld, t->T + i * M, M);
+		gp__gradient_solve(t, n, t->v.factor + q * M * M, W, ld);
 	} else gp__gradient_product(t, n, Mr, t->v.factor + q * Mr * Mr, t->T, W);
 	if (Mv) gp__gradient_product(t, n, Mv, t->v.factor_v + q * Mv * Mv, t->T + Mr, W + Mr);
 	GP__FOR(i, n) {
-		odvgp_real has_prior = (odvgp_real)gp__gradient_has_prior(t, i, q);
-		GP__FOR(j, M) {
-			odvgp_real *w = W + i * M + j;
-			*w = of_S ? *w - has_prior * t->A[i * M + j] : -has_prior * *w;
-		}
+		odvgp_real has_prior = (odvgp_real)gp__gradient_has_prior(t, i, q), *w = W + i * ld;
+		if (of_S) t->blas.isa->blend(M, 1, w, has_prior, t->A + i * M, w);
+		else GP__FOR(j, M) w[j] *= -has_prior;
 	}
-	if (of_S) gp__gradient_solve(t, n, t->v.L, W);
+	if (of_S) gp__gradient_solve(t, n, t->v.L, W, ld);
 }
 
 /* --- a tile --- */
@@ -10131,20 +10439,20 @@ static void gp__gradient_mean(gp__gradient *g, ptrdiff_t n)
 	gp__prediction *t = g->t;
 	const gp__predictor *p = t->p;
 	ptrdiff_t D = p->D, P = t->P, groups = (ptrdiff_t)p->base_kernels;
-	const gp__gradient_points beta = gp__gradient_beta(t), gamma = gp__gradient_gamma(t);
 	int has_A = gp__mean_functions[p->mean_function].A;
 	t->job->X2 = NULL; /* no point is a row of X */
 	GP__FOR(q, P) gp__zero(t->mean + (t->first + q) * t->ld, n);
-	GP__FOR(i, n)
-		for (int k = 0; k < 2; k++) {
-			const gp__gradient_points *z = k ? &gamma : &beta;
-			odvgp_real *H = k ? g->H_gamma : g->H + i * groups * gp__padded(p->M);
-			if (!z->m) continue;
-			gp__gradient_values(g, i, z, k ? NULL : t->A + i * p->M, H);
-			for (ptrdiff_t q = 0; z->weights && gp__gradient_of_mean(g) && q < P; q++)
-				gp__gradient_sum(g, i, z, z->weights + q * z->m,
+	for (int k = 0; k < (p->M_gamma ? 2 : 1); k++) {
+		const gp__gradient_points z = k ? gp__gradient_gamma(g) : gp__gradient_beta(g);
+		gp__predict_points(t, z.points, z.m, z.centre);
+		GP__FOR(i, n) {
+			gp__gradient_values(g, i, &z, k ? t->point : g->u + i * p->columns,
+					k ? NULL : t->A + i * p->M, k ? g->H_gamma : g->H + i * groups * z.ld);
+			for (ptrdiff_t q = 0; z.weights && gp__gradient_of_mean(g) && q < P; q++)
+				gp__gradient_sum(g, i, &z, z.weights + q * z.ld,
 						g->dmean + ((t->first + q) * t->ld + i) * D);
 		}
+	}
 	gp__predict_mean_function(t, n);
 	GP__FOR(q, P)
 		GP__FOR(i, n) {
@@ -10157,15 +10465,16 @@ static void gp__gradient_mean(gp__gradient *g, ptrdiff_t n)
 static void gp__gradient_var(gp__gradient *g, ptrdiff_t n)
 {
 	gp__prediction *t = g->t;
-	ptrdiff_t D = t->p->D, M = t->p->M, groups = (ptrdiff_t)t->p->base_kernels;
-	const gp__gradient_points beta = gp__gradient_beta(t);
+	ptrdiff_t D = t->p->D, groups = (ptrdiff_t)t->p->base_kernels;
+	const gp__gradient_points beta = gp__gradient_beta(g);
+	gp__predict_points(t, beta.points, beta.m, beta.centre);
 	GP__FOR(i, n) {
-		gp__gradient_place(g, i, &beta, g->H + i * groups * gp__padded(M));
+		gp__gradient_place(g, g->u + i * t->p->columns, g->H + i * groups * beta.ld, beta.ld);
 		GP__FOR(q, t->P) {
 			odvgp_real *dvar = g->dvar + ((t->first + q) * t->ld + i) * D;
-			if (gp__gradient_has_prior(t, i, q))
+			if (g->diag && gp__gradient_has_prior(t, i, q))
 				gp__kernel_diag_adjoint(t->kernel, t->v.hyp, t->X + i * D, GP__R(0.5), NULL, dvar);
-			gp__gradient_sum(g, i, &beta, g->w + (q * t->ld + i) * M, dvar);
+			gp__gradient_sum(g, i, &beta, g->w + (q * t->ld + i) * beta.ld, dvar);
 			GP__FOR(d, D) dvar[d] *= 2;
 		}
 	}
@@ -10282,6 +10591,10 @@ static gp__prediction *gp__gradient_begin(gp__gradient *g, const odvgp_server *s
 	if (!t) return NULL;
 	t->job->chunks = g->chunk;
 	t->job->plain = gp__kernel_plain(t->kernel);
+	g->diag = 0;
+	GP__EACH_GROUP(k, t->kernel)
+		g->diag |= gp__geometry(gp__group_kernel(t->kernel, k)) == GP__INNER_PRODUCT;
+	gp__zero(g->w, t->P * rows * gp__padded(t->p->M));
 	return g->t = t;
 }
 
@@ -10695,7 +11008,7 @@ static int gp__uncertain_forms(gp__uncertain *g, const gp__term *t, const odvgp_
 		gp__zero(a, g->D);
 		GP__FOR(d, (ptrdiff_t)base->ndims) {
 			ptrdiff_t c = gp__column(base, d);
-			a[c] = t->hyp[base->var + (base->ard ? (uint32_t)d : 0)] * z[c];
+			a[c] = t->hyp[base->var + gp__number_of(base, d)] * z[c];
 		}
 	}
 	return count;
@@ -11204,6 +11517,7 @@ ODVGP_API odvgp_status odvgp_predict_sigma_points(const odvgp_server *s, const o
 
 		(w1 cos(omega.x) + w2 sin(omega.x)) prod_i a_i.(x, 1),		w1, w2 ~ N(0, scale / number)
 
+	For additive, omega has one column, drawn in proportion to the columns' variances.
 	omega times lengthscale is normal; for rq times the root of a gamma number, for matern divided by
 	one (a t distribution). In products, omegas add. linear and polynomial are factors with normal
 	a_i, or where a term has nothing else, one feature for each product of columns: exact. */
@@ -11265,7 +11579,7 @@ static odvgp_status gp__path_layout(gp__arena *a, const odvgp_server *s, ptrdiff
 		GP__EACH_FACTOR(l, &k, &t)
 		{
 			const gp__base_kernel *base = &k.base[l];
-			if (gp__geometry(base) == GP__DISTANCE) t.exact = 0;
+			if (!gp__path_degree(base) && base->nls) t.exact = 0;
 			for (uint32_t f = gp__path_degree(base); f > 0; f--, t.forms++)
 				t.count = t.forms && t.count > features / gp__path_choices(base)
 								  ? features + 1
@@ -11346,18 +11660,27 @@ static void gp__path_draw(odvgp_path *path, ptrdiff_t u)
 			{
 				const gp__base_kernel *base = &t->kernel->base[l];
 				ptrdiff_t nd = (ptrdiff_t)base->ndims, choices = gp__path_choices(base);
-				if (!gp__path_degree(base)) scale *= hyp[base->var];
-				if (gp__geometry(base) == GP__DISTANCE) {
-					odvgp_real root = GP__SQRT((odvgp_real)gp__path_spread(path, base, hyp) *
-											   gp__base_scale(base, hyp));
-					GP__FOR(d, nd)
+				odvgp_real variance = gp__base_diag(base, hyp, NULL), root;
+				ptrdiff_t from = 0, end = gp__path_degree(base) || !base->nls ? 0 : nd;
+				if (!gp__path_degree(base)) scale *= variance;
+				if (gp__is_additive(base)) {
+					variance *= (odvgp_real)gp__path_uniform(path);
+					while (from + 1 < nd &&
+							(variance -= hyp[base->var + gp__number_of(base, from)]) > 0)
+						from++;
+					end = from + 1;
+				}
+				if (end) {
+					root = GP__SQRT((odvgp_real)gp__path_spread(path, base, hyp) *
+									gp__base_scale(base, hyp));
+					GP__FROM(d, from, end)
 						omega[gp__column(base, d)] +=
 								root * gp__base_column(base, hyp, d) * gp__path_normal(path);
 				}
 				for (uint32_t f = gp__path_degree(base); f > 0; f--, to += D + 1) {
 					GP__FOR(d, choices) {
 						odvgp_real v = hyp[d == nd ? base->shape_param
-												   : base->var + (base->ard ? (uint32_t)d : 0)],
+												   : base->var + gp__number_of(base, d)],
 								   a = term->exact ? (odvgp_real)(left % choices == d)
 												   : gp__path_normal(path);
 						to[d == nd ? D : gp__column(base, d)] = GP__SQRT(v) * a;
@@ -11621,8 +11944,7 @@ static int gp__kernel_ok(gp__kernel *k, ptrdiff_t D)
 	GP__EACH_BASE(i, k) {
 		const gp__base_kernel *base = &k->base[i];
 		uint64_t dims = base->nranges ? 0 : k->D;
-		if (base->type >= GP__BASE_KERNEL_TYPES || base->ard > 1 || base->nranges > GP__MAX_RANGES)
-			return 0;
+		if (base->type >= GP__BASE_KERNEL_TYPES || base->nranges > GP__MAX_RANGES) return 0;
 		if (base->ard && !gp__has_lengthscale(base) && base->type != GP__LINEAR) return 0;
 		if (base->nranges && gp__geometry(base) == GP__NO_INPUT) return 0;
 		if (base->type == GP__POLYNOMIAL ? base->degree < 1 || base->degree > GP__MAX_DEGREE
@@ -11634,8 +11956,8 @@ static int gp__kernel_ok(gp__kernel *k, ptrdiff_t D)
 				return 0;
 			dims += base->range[r][1] - base->range[r][0];
 		}
-		if (base->ndims != dims) return 0;
-		nhyp += (base->ard ? dims : 1) + 2; /* upper bound */
+		if (base->ndims != dims || !gp__shares_ok(base)) return 0;
+		nhyp += (base->ard ? 2 * dims : 1) + 2; /* upper bound */
 	}
 	if (nhyp > INT_MAX) return 0;
 	for (uint32_t t = 0; t < k->nnode; t++) {
@@ -11756,17 +12078,25 @@ static ptrdiff_t gp__predictor_measure(const gp__predictor *p)
 	return reals >= 0 && gp__predictor_reals(p) == (uint64_t)reals ? reals : -1;
 }
 
-/*	Whether this build has what the predictor needs; its words are valid. */
-static odvgp_status gp__predictor_has(const gp__predictor *p, const char *what, odvgp_info *info)
+/*	Bits of the base kernels; the words are valid. */
+static uint32_t gp__predictor_types(const gp__predictor *p)
 {
 	const uint32_t *base = gp__predictor_kernel(p) + gp__kernel_words(p->base_kernels) -
 						   p->base_kernels * GP__BASE_KERNEL_WORDS;
+	uint32_t types = 0;
+	for (uint32_t l = 0; l < p->base_kernels; l++, base += GP__BASE_KERNEL_WORDS)
+		types |= 1u << base[0];
+	return types;
+}
+
+/*	Whether this build has what the predictor needs; its words are valid. */
+static odvgp_status gp__predictor_has(const gp__predictor *p, const char *what, odvgp_info *info)
+{
 	int has = (p->layers > 1 || gp__likelihoods[p->likelihood].y_moments) &&
 			  (gp__is_dense(p) || GP__MEMBERS_INVERSE) &&
 			  (GP__DESK || (p->layers == 1 && !p->patches.height && !p->mixed)) &&
+			  !(gp__predictor_types(p) & ~(unsigned)(ODVGP_KERNELS)) &&
 			  GP__TRANSFORMS(p) == (ptrdiff_t)(p->version >> 16);
-	for (uint32_t l = 0; l < p->base_kernels; l++, base += GP__BASE_KERNEL_WORDS)
-		has = has && GP__KERNEL_HAS(base[0]);
 	return has ? ODVGP_OK : gp__unsupported(info, what, gp__left_out);
 }
 
@@ -11791,12 +12121,7 @@ static int gp__predictor_reals_ok(const gp__predictor *p)
 		GP__FOR(t, p->T)
 			if (v.y_mean[t] != 0 || v.y_scale[t] != 1) return 0;
 	if (lik && of->param[0].rate && !(v.lik_params[0] < 1)) return 0;
-	ptrdiff_t left = GP__TRANSFORMS(p), column = -1;
-	for (const odvgp_real *r = v.transforms; left; r += 3 + (ptrdiff_t)r[2]) {
-		if (!gp__transform_ok(r, left, column, p->D)) return 0;
-		column = (ptrdiff_t)r[0];
-		left -= 3 + (ptrdiff_t)r[2];
-	}
+	if (GP__TRANSFORMS(p) && !gp__transforms_ok(v.transforms, GP__TRANSFORMS(p), p->D)) return 0;
 	/* beta comes first: all reals */
 	return gp__finite(v.beta, (ptrdiff_t)gp__predictor_reals(p));
 }
@@ -13198,15 +13523,31 @@ ODVGP_API GP__COLD size_t odvgp_online_seal(odvgp_online *o, odvgp_info *info)
 #if !(defined(ODVGP_NO_TRAINING) || defined(ODVGP_FLOAT_ONLY)) || defined(ODVGP_PREDICT_ONLY)
 
 #define GP__ROWS_VERSION 2
+#if defined(ODVGP_TRANSFORMS) || !defined(ODVGP_PREDICT_ONLY)
+#define GP__ROWS_TRANSFORMS(p) ((p)->format >> 16)
+#define GP__ROWS_RECORDS(X)    X(transforms, GP__ROWS_TRANSFORMS(p))
+#else
+#define GP__ROWS_TRANSFORMS(p) 0u
+#define GP__ROWS_RECORDS(X)
+#endif
 /*	Sizes are below it, so that products of four fit 64 bits. */
 #define GP__ROWS_MOST 65536
-enum { GP__ROWS_NO_ALPHA = 1, GP__ROWS_MIXED = 2, GP__ROWS_LINEAR = 4, GP__ROWS_FLAGS = 8 };
-/*	A node is a base kernel, or one of these. */
-enum { GP__ROWS_SUM = GP__BASE_KERNEL_TYPES, GP__ROWS_PRODUCT };
+enum {
+	GP__ROWS_NO_ALPHA = 1,
+	GP__ROWS_MIXED = 2,
+	GP__ROWS_LINEAR = 4,
+	GP__ROWS_ADDITIVE = 8,
+	GP__ROWS_FLAGS = 16
+};
+/*	A node is a base kernel (additive is a linear one of its group's sum), or one of these. */
+enum { GP__ROWS_SUM = GP__WHITE + 1, GP__ROWS_PRODUCT };
+#define GP__ROWS_BY_COLUMN(group) \
+	(GP__KERNEL_HAS(GP__ADDITIVE) && ((group) & 255) == GP__BY_COLUMN)
 
 /*	Head of a compact block. */
 typedef struct {
-	uint32_t magic, format; /* format: 256 times the version, and bytes of a real */
+	/* format: bytes of a real, 256 times the version, above bit 16 GP__TRANSFORMS */
+	uint32_t magic, format;
 	uint32_t bytes, sum;    /* of the block; checksum of what follows */
 	uint32_t D, M, M_gamma;
 	uint32_t P, F, T, y_rows, units;
@@ -13222,12 +13563,13 @@ typedef struct {
 	const uint32_t *source;     /* [columns] which column of X */
 	odvgp_real *shift, *factor; /* [columns]; a sine's are 0 and a_c */
 	odvgp_real *par;            /* [nodes,3] v, factor of r^2, shape parameter of base kernels */
+	odvgp_real *variance;       /* [columns] of additive's functions, else 1; or none */
 	odvgp_real *beta, *gamma;   /* [M,columns], [Mg,columns] */
 	odvgp_real *alpha, *a;      /* [M,P], [Mg,P] */
 	odvgp_real *L, *R, *A, *b;  /* A [D,P], b [P] of the mean function */
 	/* of all units */
-	odvgp_real *x_mean, *mixing, *lik, *y_mean, *y_scale;   /* [D] [F,P] [lik_params] [F] [F] */
-	odvgp_real *next;                                       /* behind the unit */
+	odvgp_real *x_mean, *mixing, *lik, *y_mean, *y_scale; /* [D] [F,P] [lik_params] [F] [F] */
+	odvgp_real *transforms, *next;                        /* records; behind the unit */
 } gp__compact_view;
 
 /*	X(field, reals): arrays of the block, then of each unit. */
@@ -13237,11 +13579,13 @@ typedef struct {
 	X(mixing, p->flags & GP__ROWS_MIXED ? p->P * p->F : 0) \
 	X(lik, p->lik_params) \
 	X(y_mean, p->F) \
-	X(y_scale, p->F)
+	X(y_scale, p->F) \
+	GP__ROWS_RECORDS(X)
 #define GP__ROWS_UNIT(X) \
 	X(shift, C) \
 	X(factor, C) \
 	X(par, 3 * p->nodes) \
+	X(variance, GP__KERNEL_HAS(GP__ADDITIVE) && p->flags & GP__ROWS_ADDITIVE ? C : 0) \
 	X(beta, M * C) \
 	X(gamma, Mg * C) \
 	X(alpha, p->flags & GP__ROWS_NO_ALPHA ? 0 : M * P) \
@@ -13340,6 +13684,7 @@ typedef struct gp__row {
 	/* NULL, or stores moments of y instead and returns 0 if they are finite; classes' work [y_rows] */
 	odvgp_real (*y)(struct gp__row *r, size_t i, size_t n, const odvgp_gradient *to);
 	odvgp_real *share;
+	odvgp_real *x, *steep; /* [D] of transformed columns, and their derivatives */
 } gp__row;
 
 static size_t gp__row_init(const gp__compact *p, gp__row *r, int gradients, odvgp_real *scratch)
@@ -13363,6 +13708,10 @@ static size_t gp__row_init(const gp__compact *p, gp__row *r, int gradients, odvg
 	GP__PLACE(mean_by_x, own)
 	GP__PLACE(var_by_x, own)
 	GP__PLACE(share, p->y_rows > p->T ? p->y_rows : 0)
+	if (GP__ROWS_TRANSFORMS(p)) {
+		GP__PLACE(x, p->D)
+		GP__PLACE(steep, p->D)
+	}
 #undef GP__PLACE
 	if (!gradients) r->slope = NULL;
 	return (size_t)(at - (uintptr_t)scratch) / sizeof(odvgp_real);
@@ -13373,8 +13722,7 @@ static size_t gp__row_init(const gp__compact *p, gp__row *r, int gradients, odvg
 
 /*	Where ARM's FPU loads several reals at once: n / width rounds, which leave n % width; operands
 	are %1, %2, ... */
-#if defined(__GNUC__) && defined(__ARM_FP) && defined(ODVGP_FLOAT) && !defined(__aarch64__)
-#define GP__ROWS_ARM
+#ifdef GP__ROWS_ARM
 #define GP__ROWS_BY(width, n, code, ...) \
 	if (n >= width) { \
 		size_t k = n / width; \
@@ -13464,37 +13812,6 @@ GP__INLINE odvgp_real gp__rows_power(odvgp_real x)
 		   gp__real_c((gp__u_c)1 << GP__MANTISSA); /* what x at its least gives */
 }
 
-/*	By bits, then Newton's steps. */
-GP__INLINE odvgp_real gp__rows_sqrt(odvgp_real x)
-{
-#ifdef GP__ROWS_ARM
-	odvgp_real y;
-	__asm__("vsqrt.f32 %0, %1" : "=t"(y) : "t"(x));
-#else
-	odvgp_real y = gp__real_c((gp__bits_c(x) >> 1) + (gp__bits_c(1) >> 1));
-	for (int k = 0; k < (sizeof y == 4 ? 4 : 5); k++) y = GP__R(0.5) * (y + x / y);
-#endif
-	return y;
-}
-
-#define GP__LOG_TOP(S, c)    p = GP__R(c);
-#define GP__LOG_HORNER(S, c) p = p * r + GP__R(c);
-
-/*	log(1 + x) for x >= 0. */
-static odvgp_real gp__rows_log1p(odvgp_real x)
-{
-	odvgp_real u = gp__stored_c(1 + x), f, s, p, r;
-	const gp__u_c root = gp__bits_c(1) - gp__bits_c(GP__R(0.70710678118654752440));
-	int k = (int)((gp__bits_c(u) + root) >> GP__MANTISSA) - GP__BIAS;
-	f = gp__real_c(gp__bits_c(u) - ((gp__u_c)k << GP__MANTISSA)) - 1;
-	s = f / (2 + f);
-	r = s * s;
-	GP__P_LOG(GP__LOG_TOP, GP__LOG_HORNER, )
-	p = f - GP__R(0.5) * f * f + s * (GP__R(0.5) * f * f + r * p);
-	return (odvgp_real)k * GP__R(GP__LN2_HIGH) +
-		   ((odvgp_real)k * GP__R(GP__LN2_LOW) + p + (x - (u - 1)) / u);
-}
-
 /*	cos and sin of 2 pi t by quarter turns. */
 static void gp__rows_turn(odvgp_real t, odvgp_real *cosine, odvgp_real *sine)
 {
@@ -13543,6 +13860,12 @@ GP__INLINE odvgp_real gp__rows_radial(
 	return e * (kind == GP__MATERN52 ? q + t * t * third : q);
 }
 
+/*	additive's function of one column at the distance t, and its derivative in t^2 to slope. */
+static odvgp_real gp__rows_column(odvgp_real v, odvgp_real t, odvgp_real *slope)
+{
+	return gp__rows_radial(GP__MATERN52, v, 5, t * t, slope);
+}
+
 /*	A base kernel's value at the geometry s, and its derivative in s. self: of a point with
 	itself. */
 static odvgp_real gp__rows_base(
@@ -13553,7 +13876,7 @@ static odvgp_real gp__rows_base(
 	*slope = 0;
 	if (kind == GP__CONSTANT && GP__KERNEL_HAS(GP__CONSTANT)) return v;
 	if (kind == GP__WHITE && GP__KERNEL_HAS(GP__WHITE)) return self ? v : 0;
-	if (kind == GP__LINEAR && GP__KERNEL_HAS(GP__LINEAR)) {
+	if (kind == GP__LINEAR && (GP__KERNEL_HAS(GP__LINEAR) || GP__KERNEL_HAS(GP__ADDITIVE))) {
 		*slope = v;
 		return v * s;
 	}
@@ -13580,11 +13903,15 @@ static odvgp_real gp__rows_kernel(const gp__compact *p, const gp__compact_view *
 {
 	odvgp_real geometry[ODVGP_MAX_BASE_KERNELS], value[GP__MAX_NODES], d[GP__MAX_NODES];
 	const int self = x == z;
-	for (uint32_t g = 0; g < p->groups; g++) {
+	const odvgp_real *variance = v->variance;
+	for (uint32_t g = 0; g < p->groups; variance += v->group[g++] >> 8) {
 		const uint32_t columns = v->group[g] >> 8;
 		geometry[g] = 0;
 		if ((v->group[g] & 255) == GP__INNER_PRODUCT)
 			for (uint32_t c = 0; c < columns; c++) geometry[g] += x[c] * z[c];
+		else if (GP__ROWS_BY_COLUMN(v->group[g]))
+			for (uint32_t c = 0; c < columns; c++)
+				geometry[g] += gp__rows_column(variance[c], x[c] - z[c], NULL);
 		else geometry[g] = gp__rows_distance(columns, x, z);
 		x += columns;
 		z += columns;
@@ -13764,6 +14091,7 @@ static void gp__row_slopes(const gp__row *r, size_t n, const odvgp_real *z, cons
 	const odvgp_real *u = r->u;
 	for (size_t g = 0; g < groups; g++) {
 		const int product = (r->v.group[g] & 255) == GP__INNER_PRODUCT;
+		const int by_column = GP__ROWS_BY_COLUMN(r->v.group[g]);
 		const odvgp_real *d = slope + g, *wj = w;
 		odvgp_real *A = r->A;
 		size_t j = n;
@@ -13777,8 +14105,15 @@ static void gp__row_slopes(const gp__row *r, size_t n, const odvgp_real *z, cons
 			j = n;
 			A = r->A;
 			two = 1;
+			if (by_column) {
+				const odvgp_real v = r->v.variance[u - r->u];
+				for (odvgp_real by; j > 0; j--, at += columns) {
+					gp__rows_column(v, *u - *at, &by);
+					*to += *A++ * by * (*u - *at);
+				}
+			}
 #ifdef GP__ROWS_ARM
-			if (left > 1) {
+			if (left > 1 && !by_column) {
 				odvgp_real u0 = product ? 0 : u[0], u1 = product ? 0 : u[1];
 				size_t row = columns * sizeof *z;
 				GP__ROWS_BY(1, j,
@@ -13930,7 +14265,8 @@ static odvgp_status gp__rows_kernel_check(const gp__compact *p, const gp__compac
 	if (p->groups > p->nodes) return ODVGP_E_FORMAT; /* each is read by some node */
 	for (uint32_t g = 0; g < p->groups; g++) {
 		const uint32_t geometry = v->group[g] & 255, n = v->group[g] >> 8;
-		if (geometry < GP__DISTANCE || geometry > GP__INNER_PRODUCT || n > p->columns - columns ||
+		if (geometry < GP__DISTANCE || geometry > GP__BY_COLUMN || n > p->columns - columns ||
+				(geometry == GP__BY_COLUMN && !(p->flags & GP__ROWS_ADDITIVE)) ||
 				(geometry == GP__CIRCLE && n % 2))
 			return ODVGP_E_FORMAT;
 		columns += n;
@@ -13940,13 +14276,14 @@ static odvgp_status gp__rows_kernel_check(const gp__compact *p, const gp__compac
 	for (uint32_t t = 0; t < p->nodes; t++) {
 		const uint32_t node = v->node[t], kind = node & 255, a = node >> 8 & 255, b = node >> 16;
 		const int leaf = kind < GP__ROWS_SUM;
-		const uint32_t geometry = gp__rows_geometry(kind);
+		const int additive = kind == GP__LINEAR && a < p->groups && GP__ROWS_BY_COLUMN(v->group[a]);
+		const uint32_t geometry = additive ? GP__BY_COLUMN : gp__rows_geometry(kind);
 		if (kind > GP__ROWS_PRODUCT || (leaf ? b > GP__MAX_DEGREE : b >= t)) return ODVGP_E_FORMAT;
 		if (geometry   ? a >= p->groups || (v->group[a] & 255) != geometry
 				: leaf ? a != 255
 					   : a >= t || used[a]++ || used[b]++)
 			return ODVGP_E_FORMAT;
-		if (leaf && !GP__KERNEL_HAS(kind)) return ODVGP_E_UNSUPPORTED;
+		if (leaf && !additive && !GP__KERNEL_HAS(kind)) return ODVGP_E_UNSUPPORTED;
 	}
 	return columns == p->columns ? ODVGP_OK : ODVGP_E_FORMAT;
 }
@@ -13957,7 +14294,8 @@ static odvgp_status gp__rows_check(const gp__compact *p, size_t bytes)
 	gp__compact_view v;
 	const uint32_t *size = &p->D;
 	if (bytes < sizeof *p || p->magic != GP__ROWS_MAGIC) return ODVGP_E_FORMAT;
-	if (p->format != GP__ROWS_VERSION * 256 + sizeof(odvgp_real)) return ODVGP_E_UNSUPPORTED;
+	if (p->format != GP__ROWS_VERSION * 256 + sizeof(odvgp_real) + (GP__ROWS_TRANSFORMS(p) << 16))
+		return ODVGP_E_UNSUPPORTED;
 	for (; size < (const uint32_t *)(p + 1); size++)
 		if (*size >= GP__ROWS_MOST) return ODVGP_E_FORMAT;
 	if (!p->D || !p->M || !p->P || !p->F || (p->units != 1 && p->units != p->P) ||
@@ -13969,16 +14307,22 @@ static odvgp_status gp__rows_check(const gp__compact *p, size_t bytes)
 	if ((uint64_t)p->P * (2 * ((uint64_t)p->D + p->columns) + p->M + 4) >
 			(uint64_t)PTRDIFF_MAX / 2 / sizeof(odvgp_real))
 		return ODVGP_E_UNSUPPORTED;
-	if (p->factor != GP__FACTOR_OF_S && !GP__MEMBERS_INVERSE) return ODVGP_E_UNSUPPORTED;
+	if ((p->factor != GP__FACTOR_OF_S && !GP__MEMBERS_INVERSE) ||
+			(p->flags & GP__ROWS_ADDITIVE && !GP__KERNEL_HAS(GP__ADDITIVE)))
+		return ODVGP_E_UNSUPPORTED;
 	if (p->bytes > bytes || gp__rows_bytes(p) != p->bytes || gp__rows_sum(p) != p->sum)
 		return ODVGP_E_FORMAT;
 	gp__rows_view_of(p, &v);
 	const size_t reals = (p->bytes - gp__rows_head(p)) / sizeof(odvgp_real);
 	if (!gp__finite(v.x_mean, (ptrdiff_t)reals) || !gp__rows_positive(v.y_scale, p->F))
 		return ODVGP_E_FORMAT;
+#ifdef ODVGP_TRANSFORMS
+	if (!gp__transforms_ok(v.transforms, (ptrdiff_t)GP__ROWS_TRANSFORMS(p), (ptrdiff_t)p->D))
+		return ODVGP_E_FORMAT;
+#endif
 	for (uint32_t k = 0; k < p->units; k++) {
 		gp__rows_next_unit(p, &v);
-		if (!gp__rows_positive(v.par, 3 * p->nodes)) return ODVGP_E_FORMAT;
+		if (!gp__rows_positive(v.par, (size_t)(v.beta - v.par))) return ODVGP_E_FORMAT;
 	}
 	return gp__rows_kernel_check(p, &v);
 }
@@ -14259,12 +14603,33 @@ static odvgp_real gp__row_y(gp__row *r, size_t i, size_t n, const odvgp_gradient
 
 /* --- rows --- */
 
+#ifdef ODVGP_TRANSFORMS
+/*	What x becomes if columns are transformed. */
+static const odvgp_real *gp__row_columns(gp__row *r, const odvgp_real *x)
+{
+	odvgp_real *at = r->v.transforms, *end = at + GP__ROWS_TRANSFORMS(r->p), bend;
+	if (at == end) return x;
+	for (size_t d = 0; d < r->p->D; d++) {
+		r->x[d] = x[d];
+		r->steep[d] = 1;
+	}
+	for (; at < end; at += 3 + (ptrdiff_t)at[2]) {
+		const size_t d = (size_t)at[0];
+		r->x[d] = gp__transform(at, x[d], &r->steep[d], &bend);
+	}
+	return r->x;
+}
+#endif
+
 /*	One row of X through all units. */
 static void gp__row_run(gp__row *r, const odvgp_real *x, int variance)
 {
 	const gp__compact *p = r->p;
 	r->bad = !gp__finite(x, (ptrdiff_t)p->D);
 	gp__rows_view_of(p, &r->v);
+#ifdef ODVGP_TRANSFORMS
+	x = gp__row_columns(r, x);
+#endif
 	const uint32_t kind = r->v.node[0] & 255;
 	r->single = p->nodes == 1 && (kind <= GP__MATERN52 || kind == GP__PERIODIC);
 	for (r->first = 0; r->first < p->P; r->first += r->P) {
@@ -14282,9 +14647,11 @@ static void gp__row_put(const gp__row *r, size_t i, size_t n, const odvgp_gradie
 	for (size_t f = 0; f < F; f++)
 		for (size_t d = 0; d < D; d++) {
 			const size_t at = (f * n + i) * D + d;
-			const odvgp_real scale = r->bad ? 0 : r->v.y_scale[f];
-			if (to->dmean) to->dmean[at] = scale * gp__rows_mix(r, f, r->mean_by_x + d, D, 0);
-			if (to->dvar) to->dvar[at] = scale * scale * gp__rows_mix(r, f, r->var_by_x + d, D, 1);
+			const odvgp_real scale = r->bad ? 0 : r->v.y_scale[f],
+							 by = GP__ROWS_TRANSFORMS(r->p) && !r->bad ? r->steep[d] : 1;
+			if (to->dmean) to->dmean[at] = scale * gp__rows_mix(r, f, r->mean_by_x + d, D, 0) * by;
+			if (to->dvar)
+				to->dvar[at] = scale * scale * gp__rows_mix(r, f, r->var_by_x + d, D, 1) * by;
 		}
 }
 
@@ -14391,8 +14758,8 @@ static void gp__compact_words(const gp__kernel *k, uint32_t *to)
 		const uint32_t *node = k->node[t];
 		const gp__base_kernel *base = &k->base[node[1]];
 		if (node[0] == GP__NODE_BASE_KERNEL)
-			*to++ = base->type | (base->group == GP__NO_GROUP ? 255 : base->group) << 8 |
-					base->degree << 16;
+			*to++ = (gp__is_additive(base) ? (uint32_t)GP__LINEAR : base->type) |
+					(base->group == GP__NO_GROUP ? 255 : base->group) << 8 | base->degree << 16;
 		else
 			*to++ = (uint32_t)(node[0] == GP__NODE_SUM ? GP__ROWS_SUM : GP__ROWS_PRODUCT) |
 					node[1] << 8 | node[2] << 16;
@@ -14424,6 +14791,7 @@ static void gp__compact_points(const gp__predictor *p, const gp__kernel *k, cons
 		const gp__compact_view *v)
 {
 	ptrdiff_t C = p->columns, c = 0, ld = gp__points_ld(p->M), ldg = gp__points_ld(p->M_gamma);
+	for (odvgp_real *to = v->variance; to < v->beta; to++) *to = 1;
 	GP__FOR(j, p->M)
 		GP__FOR(e, C) v->beta[j * C + e] = from->beta[e * ld + j];
 	GP__EACH_GROUP(g, k) {
@@ -14440,6 +14808,8 @@ static void gp__compact_points(const gp__predictor *p, const gp__kernel *k, cons
 						 turn = gp__two_pi * moved / period, cosine = cos(turn), sine = sin(turn);
 			v->shift[c] = (odvgp_real)((double)from->x_mean[x] + centre * (double)from->x_scale[x]);
 			v->factor[c] = (odvgp_real)((circle ? 1 / period : by) / (double)from->x_scale[x]);
+			if (gp__is_additive(base))
+				v->variance[c] = from->hyp[base->var + gp__number_of(base, d)];
 			GP__FOR(j, p->M_gamma) {
 				const double u = (double)from->gamma[c * ldg + j],
 							 w = circle ? (double)from->gamma[(c + 1) * ldg + j] : 0;
@@ -14506,14 +14876,12 @@ static odvgp_status gp__compact_head(const odvgp_server *s, gp__compact *p, odvg
 				from->layers > 1 ? "has several layers"
 				: from->patches.height ? "is of images"
 									   : "learns online (odvgp_online_start)");
-	if (from->version >> 16)
-		return gp__unsupported(info, "server", "has transformed columns");
 	const gp__likelihood *lik = &gp__likelihoods[from->likelihood];
 	const uint32_t *words = gp__predictor_kernel(from);
 	const int linear = gp__mean_functions[from->mean_function].A ||
 					   from->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY;
 	p->magic = GP__ROWS_MAGIC;
-	p->format = GP__ROWS_VERSION * 256 + sizeof(odvgp_real);
+	p->format = GP__ROWS_VERSION * 256 + sizeof(odvgp_real) + (from->version & 0xffff0000u);
 	p->D = (uint32_t)from->D;
 	p->M = (uint32_t)from->M;
 	p->M_gamma = (uint32_t)from->M_gamma;
@@ -14527,7 +14895,8 @@ static odvgp_status gp__compact_head(const odvgp_server *s, gp__compact *p, odvg
 	p->factor = (uint32_t)from->factor;
 	p->M_factor = (uint32_t)from->M_factor;
 	p->flags = (uint32_t)((from->no_alpha ? GP__ROWS_NO_ALPHA : 0) |
-						  (from->mixed ? GP__ROWS_MIXED : 0) | (linear ? GP__ROWS_LINEAR : 0));
+						  (from->mixed ? GP__ROWS_MIXED : 0) | (linear ? GP__ROWS_LINEAR : 0) |
+						  (gp__predictor_types(from) >> GP__ADDITIVE & 1 ? GP__ROWS_ADDITIVE : 0));
 	p->columns = (uint32_t)from->columns;
 	p->nodes = words[1];
 	p->groups = words[3];
@@ -14589,6 +14958,7 @@ ODVGP_API GP__COLD odvgp_status odvgp_compact(
 		if (unit) continue;
 		if (p->flags & GP__ROWS_LINEAR) gp__copy(v.x_mean, own.x_mean, from->D);
 		if (from->mixed) gp__copy(v.mixing, own.mixing, (ptrdiff_t)from->F * from->P);
+		gp__copy(v.transforms, own.transforms, GP__TRANSFORMS(from));
 		const int flags = gp__likelihoods[from->likelihood].flags,
 				  scaled = flags & GP__LIK_SCALABLE;
 		gp__copy(v.lik, own.lik_params, (ptrdiff_t)from->lik_params);
@@ -14752,7 +15122,9 @@ static ptrdiff_t gp__export_is(const gp__export *e, char sign)
 	case 'W': return e->answers;
 	case 'y': return e->answers > 2 * p->F * (1 + p->D);
 	case 'S': return scales;
-	case 'K': return 3 * (ptrdiff_t)p->base_kernels;
+	case 'K': return 3 * (ptrdiff_t)p->base_kernels + (gp__export_is(e, 'v') ? e->columns : 0);
+	case 'V': return 3 * (ptrdiff_t)p->base_kernels;
+	case 'v': return gp__predictor_types(p) >> GP__ADDITIVE & 1;
 	case 'B': return p->factor == GP__DIAGONAL_OF_INVERSE ? M : M * (M + 1) / 2;
 	case 'g': return e->gradient;
 	case 'd': return e->wide;
@@ -14827,7 +15199,8 @@ static void gp__emit(gp__export *e, const char *s)
 
 /*	r^2, or for periodic the squared distance on circles, times `factor` (rq: over alpha) is t, an
 	inner product is the variance times it; k and its derivative in t. c: variance, factor from a
-	group's number s to t, shape parameter of base kernel %0. */
+	group's number s to t, shape parameter of base kernel %0; from $V on those of additive's columns,
+	whose points have the factor: s, the sum of their functions, is t. */
 static const struct {
 	double factor;
 	const char *value, *slope;
@@ -14844,6 +15217,7 @@ static const struct {
 		{1, "r%0 = t%0 + c[%3], e%0 = 1", "%4 * e%0"}, /* and powers: gp__export_kernel */
 		{0, "k%0 = c[%1]", NULL},
 		{0, "k%0 = 0", NULL},
+		{5, "k%0 = t%0", "1"},
 };
 
 /*	Signs of base kernel l. */
@@ -14917,6 +15291,9 @@ static void gp__export_slopes(gp__export *e, uint32_t g, int diagonal)
 	gp__emit(e, ";");
 }
 
+#define GP__EXPORT_COLUMN \
+	"const $R t = u[i] - z[i], r = t < 0 ? -t : t, e = c[$V + i] * $[exp](-r);"
+
 /*	k(x,z) for prepared points, or k(x,x) as for z = u; with slopes if e->gradient. */
 static void gp__export_kernel(gp__export *e, int diagonal)
 {
@@ -14930,6 +15307,11 @@ static void gp__export_kernel(gp__export *e, int diagonal)
 		e->whole[2] = at += gp__group_dims(e->k, g);
 		int inner = gp__geometry(gp__group_kernel(e->k, g)) == GP__INNER_PRODUCT;
 		if (diagonal && !inner) continue;
+		if (gp__is_additive(gp__group_kernel(e->k, g))) {
+			gp__emit(e, "$R s%0 = 0; for (int i = %1; i < %2; i++) {" GP__EXPORT_COLUMN
+						"s%0 += e * (1 + r + r * r / 3);}");
+			continue;
+		}
 		if (at - e->whole[1] > 4) {
 			gp__emit(e, "$R s%0 = 0; for (int i = %1; i < %2; i++) s%0 += ");
 			gp__emit(e, inner ? "u[i] * z[i];" : "(u[i] - z[i]) * (u[i] - z[i]);");
@@ -15009,11 +15391,12 @@ static double gp__export_place(const gp__export *e, uint32_t g, ptrdiff_t i, ptr
 #define GP__EXPORT_TURN "for (int i = 0; i < %2; i++, s += 3) "
 #define GP__EXPORT_LINE "for (int i = 0; i < %2; i++, s += 2) "
 #define GP__EXPORT_U    GP__EXPORT_LINE "u[%1 + i] = (x[%3 + i] - s[0]) * s[1];"
+#define GP__EXPORT_BACK GP__EXPORT_LINE "dx[%3 + i] += s[1] * g[%1 + i];"
 #define GP__EXPORT_SUM  "{const $R t = w * h[%0] * 2; "
 
 /*	Functions that loop over columns: %2 of them, from column %3 of x and %1 of u on, up to %4. */
 static const struct {
-	const char *head, *of[3]; /* by geometry */
+	const char *head, *of[4]; /* by geometry */
 } gp__export_loops[] = {
 		{"static inline void $N_inputs(const $R *x, $R *u, const $R *s) {(void)x, (void)u, "
 		 "(void)s;",
@@ -15021,16 +15404,18 @@ static const struct {
 						GP__EXPORT_TURN "{const $R t = (x[%3 + i] - s[0]) * s[1];"
 										"u[%1 + 2 * i] = s[2] * $[cos](t);"
 										"u[%1 + 2 * i + 1] = s[2] * $[sin](t);}",
-						GP__EXPORT_U}},
+						GP__EXPORT_U, GP__EXPORT_U}},
 		{"/* g += w dk(x,z)/du */ static inline void $N_add($R w, const $R *h, const $R *u, "
-		 "const $R *z, $R *g) {(void)w, (void)h, (void)u, (void)z, (void)g;",
-				{GP__EXPORT_SUM, GP__EXPORT_SUM, "{const $R t = w * h[%0];"}},
+		 "const $R *z, $R *g$?v, const $R *c$.) {(void)w, (void)h, (void)u, (void)z, (void)g;",
+				{GP__EXPORT_SUM, GP__EXPORT_SUM, "{const $R t = w * h[%0];",
+						"for (int i = %1; i < %4; i++) {" GP__EXPORT_COLUMN
+						"g[i] -= w * h[%0] / 3 * t * (1 + r) * e;}"}},
 		{"/* dx += derivatives in x from those in u */ static inline void $N_back(const $R *u, "
 		 "const $R *g, const $R *s, $R *dx) {(void)u, (void)g, (void)s, (void)dx;",
-				{GP__EXPORT_LINE "dx[%3 + i] += s[1] * g[%1 + i];",
+				{GP__EXPORT_BACK,
 						GP__EXPORT_TURN "dx[%3 + i] += s[1] * (u[%1 + 2 * i] * g[%1 + 2 * i + 1] - "
 										"u[%1 + 2 * i + 1] * g[%1 + 2 * i]);",
-						GP__EXPORT_LINE "dx[%3 + i] += s[1] * g[%1 + i];"}},
+						GP__EXPORT_BACK, GP__EXPORT_BACK}},
 };
 
 /*	Columns %1 to %4 of N_add: few of them without a loop. */
@@ -15061,7 +15446,7 @@ static void gp__export_loop(gp__export *e, int function)
 			e->whole[3] = from;
 			e->whole[4] = at += (to - from) * (geometry == GP__CIRCLE ? 2 : 1);
 			gp__emit(e, gp__export_loops[function].of[geometry - GP__DISTANCE]);
-			if (function == 1) gp__export_sum(e, geometry == GP__INNER_PRODUCT);
+			if (function == 1 && !gp__is_additive(base)) gp__export_sum(e, geometry == GP__INNER_PRODUCT);
 		}
 	}
 	gp__emit(e, "}");
@@ -15147,10 +15532,19 @@ static void gp__export_unit(gp__export *e, char table)
 	for (uint32_t l = 0; table == 'c' && l < p->base_kernels; l++) {
 		const gp__base_kernel *base = &e->k->base[l];
 		int shape = gp__base_kernel_kinds[base->type].shape_param != NULL;
-		gp__emit_number(e, (double)v->hyp[base->var]);
+		gp__emit_number(e, (double)(gp__is_additive(base) ? gp__base_diag(base, v->hyp, NULL)
+														  : v->hyp[base->var]));
 		gp__emit_number(e, base->group == GP__NO_GROUP ? 0 : gp__export_factor(e, l));
 		gp__emit_number(e, shape ? (double)v->hyp[base->shape_param] : 0);
 	}
+	if (table == 'c' && gp__export_is(e, 'v'))
+		GP__EACH_GROUP(g, e->k) {
+			const gp__base_kernel *base = gp__group_kernel(e->k, g);
+			GP__FOR(i, gp__group_dims(e->k, g))
+				gp__emit_number(e, gp__is_additive(base)
+										   ? (double)v->hyp[base->var + gp__number_of(base, i)]
+										   : 1);
+		}
 	if (table == 's')
 		GP__EACH_INPUT(e, g, i) {
 			gp__export_column c = gp__export_column_of(e, g, i);
@@ -15260,7 +15654,7 @@ static const char gp__export_predict[] =
 		"for (int j = 0; j < $Z; j++, z += $C, w += $P) {"
 		"$?g$R *to = j < $M ? H + j * $G : h;$."
 		"const $R k = $N_kernel$?g_slopes$.(c, u, z$?g, to$.); $(pP mean[f + p] += w[p] * k;"
-		"$?g$(pP $N_add(w[p], to, u, z, g + p * $C);$. if (j < $M) a[j] = k;}"
+		"$?g$(pP $N_add(w[p], to, u, z, g + p * $C$?v, c$.);$. if (j < $M) a[j] = k;}"
 		"$(pP {mean[f + p] += $N_bias[f + p];"
 		"$?a$(dD mean[f + p] += $N_a[(f + p) * $D + d] * (x[d] - $N_middle[d]);$."
 		"$?g$(dD dmean[(f + p) * $D + d] = $?a$N_a[(f + p) * $D + d]$.$!a0$.;"
@@ -15278,8 +15672,8 @@ static const char gp__export_predict[] =
 		"$?g$N_unsolve(l, b); r -= $B; $(iM y[i] = 0; $(iM {const $R t = v > 0 ? b[i] : 0;"
 		"$?ifor (int j = i; j < $M; j++) y[j] -= *r++ * t;$.$!iy[i] = -*r++ * t;$.}$.$."
 		"var[f + p] = v * $N_variances[f + p];"
-		"$?g$(iC g[i] = 0; $(jM $N_add(2 * y[j], H + j * $G, u, beta + j * $C, g);"
-		"if ($?se$.$!sv$. > 0) $N_add(2, h, u, u, g); $(dD dvar[(f + p) * $D + d] = 0;"
+		"$?g$(iC g[i] = 0; $(jM $N_add(2 * y[j], H + j * $G, u, beta + j * $C, g$?v, c$.);"
+		"if ($?se$.$!sv$. > 0) $N_add(2, h, u, u, g$?v, c$.); $(dD dvar[(f + p) * $D + d] = 0;"
 		"$N_back(u, g, s, dvar + (f + p) * $D);"
 		"$(dD dvar[(f + p) * $D + d] *= $?tslope[d] * $.$N_variances[f + p];$.}}}";
 
@@ -16845,7 +17239,9 @@ ODVGP_API ptrdiff_t odvgp_kernel_column(const odvgp_model *m, int term, ptrdiff_
 	const gp__kernel *kernel = gp__model_ok(m) ? &m->unit->kernel : NULL;
 	if (!kernel || term < 0 || term >= (int)kernel->base_kernels) return -1;
 	const gp__base_kernel *base = &kernel->base[term];
-	return base->ard && k >= 0 && k < (ptrdiff_t)base->ndims ? gp__column(base, k) : -1;
+	for (ptrdiff_t d = 0; base->ard && k >= 0 && d < (ptrdiff_t)base->ndims; d++)
+		if ((ptrdiff_t)gp__number_of(base, d) == k) return gp__column(base, d);
+	return -1;
 }
 
 /* ---- >>ops   matrix operations and their adjoints
@@ -19738,8 +20134,7 @@ ODVGP_API GP__COLD odvgp_kernel_facts odvgp_kernel_about(int i)
 	if (i < 0 || i >= GP__BASE_KERNEL_TYPES) return f;
 	const gp__base_kernel_kind *kind = &gp__base_kernel_kinds[i];
 	f.name = kind->name;
-	if (kind->geometry == GP__DISTANCE || kind->geometry == GP__CIRCLE)
-		f.param[n++] = "lengthscale";
+	if (kind->geometry && kind->geometry != GP__INNER_PRODUCT) f.param[n++] = "lengthscale";
 	f.param[n++] = "variance";
 	if (kind->shape_param) f.param[n++] = kind->shape_param;
 	if (i == GP__POLYNOMIAL) f.param[n] = "degree";
@@ -20959,7 +21354,7 @@ static ptrdiff_t gp__predictor_sizes(const gp__unit *u, gp__predictor *p)
 	p->seed[1] = (uint32_t)(c->seed >> 32);
 	p->magic = GP__PREDICTOR_MAGIC;
 	p->version = GP__PREDICTOR_VERSION;
-	if (!u->layer)
+	if (GP__TRANSFORMED && !u->layer)
 		p->version |= (uint32_t)gp__transforms_put(u->model->transforms, u->D, NULL) << 16;
 	p->real_size = sizeof(odvgp_real);
 	p->base_kernels = u->kernel.base_kernels;
@@ -21185,7 +21580,7 @@ static void gp__predictor_write(gp__unit *u, const odvgp_scales *sc, gp__predict
 		gp__copy(v.rule, m->tape.rule, gp__rule_numbers(m->tape.lik_nodes));
 	}
 	if (p->mixed) gp__copy_slot(m, m->slot_mixing, v.mixing);
-	if (!u->layer) gp__transforms_put(m->transforms, u->D, v.transforms);
+	if (GP__TRANSFORMED && !u->layer) gp__transforms_put(m->transforms, u->D, v.transforms);
 	gp__copy_or(v.x_mean, u->layer ? NULL : sc->x_mean, u->D, 0);
 	gp__copy_or(v.x_scale, u->layer ? NULL : sc->x_scale, u->D, 1);
 	gp__copy_or(v.y_mean, hidden ? NULL : sc->y_mean, p->T, 0);
@@ -24485,7 +24880,9 @@ static gp__wide gp__spread(const gp__kernel *k, uint32_t i, gp__wide low, gp__wi
 {
 	gp__wide before = 0, others = 0;
 	GP__EACH_BASE(j, k) {
-		if (j == i || !k->base[j].nls || !gp__share_columns(&k->base[i], &k->base[j])) continue;
+		if (j == i || !k->base[j].nls || !gp__share_columns(&k->base[i], &k->base[j]) ||
+				gp__is_additive(&k->base[i]) != gp__is_additive(&k->base[j]))
+			continue;
 		before += j < i;
 		others++;
 	}
@@ -24572,7 +24969,7 @@ static void gp__init_base_kernel(const gp__init_work *w, uint32_t i)
 	const gp__unit *u = w->u;
 	const gp__base_kernel *base = &u->kernel.base[i];
 	gp__start start = {1, w->target_variance, NULL};
-	if (gp__geometry(base) == GP__DISTANCE)
+	if (gp__geometry(base) == GP__DISTANCE || gp__is_additive(base))
 		start = gp__is_ulapane(u) ? gp__ulapane_start(w, i) : gp__median_start(w, i);
 	if (gp__is_mixed(u)) start.variance = 1; /* ULAPANE's is the targets' */
 	if (base->type == GP__WHITE) start.variance *= GP__W(0.1);
@@ -24581,10 +24978,18 @@ static void gp__init_base_kernel(const gp__init_work *w, uint32_t i)
 		if (!(base->given & GP__GIVEN_SHAPE_PARAM))
 			gp__start_hyp(u, base->shape_param, 1, start.variance);
 	}
-	if (gp__geometry(base) == GP__INNER_PRODUCT) start.variance /= (gp__wide)base->ndims;
-	for (uint32_t d = 0; d < base->nls && !(base->given & GP__GIVEN_LENGTHSCALE); d++) {
+	if (gp__geometry(base) >= GP__INNER_PRODUCT) start.variance /= (gp__wide)base->ndims;
+	/* the median is that of distances in all columns */
+	if (gp__is_additive(base) && !gp__is_ulapane(u))
+		start.lengthscale /= gp__sqrt((gp__wide)base->ndims);
+	gp__wide widest = 0; /* of columns that share a lengthscale */
+	uint32_t before = 0;
+	for (uint32_t d = 0; base->nls && d < base->ndims && !(base->given & GP__GIVEN_LENGTHSCALE); d++) {
+		uint32_t number = gp__number_of(base, d);
 		gp__wide unit = start.unit && base->ard ? (gp__wide)start.unit[gp__column(base, d)] : 1;
-		gp__start_hyp(u, base->ls + d, 1, start.lengthscale * unit);
+		widest = number == before ? GP__MAX(widest, unit) : unit;
+		before = number;
+		gp__start_hyp(u, base->ls + number, 1, start.lengthscale * widest);
 	}
 	if (!(base->given & GP__GIVEN_VARIANCE))
 		gp__start_hyp(u, base->var, base->nvar, start.variance);
@@ -24600,9 +25005,9 @@ static void gp__find_lengths(const gp__init_work *w)
 	gp__zero(length, w->D);
 	GP__EACH_BASE(i, &u->kernel) {
 		const gp__base_kernel *base = &u->kernel.base[i];
-		if (gp__geometry(base) != GP__DISTANCE) continue;
+		if (gp__geometry(base) != GP__DISTANCE && !gp__is_additive(base)) continue;
 		GP__FOR(d, (ptrdiff_t)base->ndims) {
-			odvgp_real own = gp__hyp(u)[base->ls + (base->ard ? d : 0)],
+			odvgp_real own = gp__hyp(u)[base->ls + gp__number_of(base, d)],
 					   *of = length + gp__column(base, d);
 			if (!(*of > 0) || own < *of) *of = own;
 		}

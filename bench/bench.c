@@ -6,7 +6,8 @@
 
     or, to choose (see --help):
 
-        build/bench [steps] [members] [classes] [serve] [flops] [profile] [vmath] [blas] [options]
+        build/bench [steps] [members] [classes] [serve] [gradients] [flops] [profile] [vmath]
+        [blas] [options]
 
     The parts are in headers of their own, included here. The program times a step from outside, as
     a caller sees it: batch, bound, gradient, natural step, Adam. Contenders take turns, so that
@@ -30,6 +31,7 @@ static void bench_probe(int node, int reverse);
 #include "flops.h"
 #include "profile.h"
 #include "serve.h"
+#include "gradients.h"
 
 /* ---- training steps ---- */
 
@@ -259,8 +261,9 @@ static part parts[] = {
 		{"members", bench_members, 0},
 		{"classes", bench_classes, 0},
 		{"serve", bench_serve, 0},
+		{"gradients", bench_gradients, 0},
 };
-enum { PARTS = 8 };
+enum { PARTS = 9 };
 
 static int help(FILE *to)
 {
@@ -275,6 +278,7 @@ static int help(FILE *to)
                 "  members   training steps of SOLVE-GP and ORTH over those of COUPLED\n"
                 "  classes   training steps with ten classes over those with one function\n"
                 "  serve     one row predicted\n"
+                "  gradients predictions with their derivatives over those without\n"
                 "options\n"
                 "  --isa c|sse2|avx2|avx512|neon   instead of the best one\n"
                 "  --threads 1|2                   instead of both in turn\n"

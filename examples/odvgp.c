@@ -69,6 +69,7 @@
 #include "tool/budget.h"
 #include "tool/folds.h"
 #include "tool/choose.h"
+#include "tool/describe.h"
 
 /* ---- help ---- */
 
@@ -83,7 +84,8 @@ static const char usage[] =
 		"  odvgp export  --model out.odvgp --name arm [--real double] [--out arm.h]\n"
 		"  odvgp budget  --data train.csv --flash 32k --us 500 --name arm [--out arm.h] [options]\n"
 		"  odvgp info    out.odvgp [--json]\n"
-		"  odvgp help    [train|compare|predict|sample|update|export|budget|info]\n"
+		"  odvgp convert data.csv data.odvt\n"
+		"  odvgp help    [train|compare|predict|sample|update|export|budget|info|convert]\n"
 		"  odvgp --version\n";
 
 static const char train_help[] =
@@ -221,7 +223,25 @@ static const char budget_help[] =
 		"microseconds are instructions times --cpi. Floats get the --jitter-rel that they need, 2e-6\n"
 		"for each point; loglik is computed in double.\n";
 
-static const char info_help[] = "odvgp info prints what a model file holds.\n";
+static const char info_help[] =
+		"odvgp info prints what a model file holds, or a table of odvgp convert, whose blocks it\n"
+		"checks, or a NumPy array.\n";
+
+static const char convert_help[] =
+		"odvgp convert CSV... TABLE.odvt makes a table on disk of CSV files, other tables and NumPy\n"
+		"arrays (.npy of float32 or float64, by rows), in their order; it needs a few MB of memory.\n"
+		"Names and kinds of columns must agree; lines count on from file to file. All commands\n"
+		"take tables and arrays as --data and --test, with the results of the CSV file, bit for\n"
+		"bit for numbers of 64 bits. A number that is asked for as a text is written with as many\n"
+		"digits as it needs: 1 for 1.0. Each block of 4 KB has a checksum; a block that is damaged\n"
+		"is named when it is read. Up to 100,000 different rows are counted.\n"
+		"\n"
+		"Files above --memory stay on the disk: training reads a minibatch at a time, and has the\n"
+		"bits of rows in memory. A CSV file is first made a temporary table beside the model, which\n"
+		"the end of the program removes. In memory are then the rows to test and to validate, and\n"
+		"8 bytes a training row if there are others. --basis exact, --image and --auto-tries need\n"
+		"rows in memory. To predict many rows, give predict a table, a part of it to each machine\n"
+		"if there are several: rows do not depend on each other.\n";
 
 static const char split_help[] =
 		"\n"
@@ -265,7 +285,7 @@ static const char kernels_help[] =
 
 /*  In the order of command_words. */
 static const char *const command_help[COMMAND_COUNT] = {train_help, compare_help, predict_help,
-		sample_help, update_help, export_help, budget_help, info_help};
+		sample_help, update_help, export_help, budget_help, info_help, convert_help};
 
 /*  TRAIN and so on. */
 static int command_by_name(const char *name)
@@ -380,6 +400,7 @@ static int run_train(options *o)
 	if (resume) check_same_data(&before, &d);
 	model = resume ? model_load(&before, &w, isa, &block)
 				   : model_make(o, &d, &w, isa, &block, &notes);
+	if (resume && d.disk) large_set_reader(d.disk, model, large_for_library);
 	if (resume) minutes_check(o, odvgp_model_config(model), &w);
 	catch_signals();
 	if (t.limit > 0) watch_allow(w.watch, begin + t.limit + 1, 0);
@@ -626,6 +647,7 @@ static int run_info(options *o)
 	memset(&none, 0, sizeof none);
 	option_needed(o, OPT_MODEL);
 	files_check(o, NULL);
+	if (is_stored(o->value[OPT_MODEL])) return run_info_table(o, o->value[OPT_MODEL]);
 	model_file_read(&f, o->value[OPT_MODEL]);
 	odvgp_model *model = model_load(&f, &none, ODVGP_ISA_AUTO, &block);
 	if (o->given[OPT_JSON]) print_info_json(&f, model);
@@ -685,6 +707,7 @@ int main(int argc, char **argv)
 															  : command == UPDATE  ? run_update(&o)
 															  : command == EXPORT  ? run_export(&o)
 															  : command == BUDGET  ? run_budget(&o)
+															  : command == CONVERT ? run_convert(&o)
 																				   : run_info(&o);
 	options_free(&o);
 	return finish(stop_signal ? signal_code() : code);

@@ -1,7 +1,7 @@
-/*  The library built for kernels of at most two terms, without matern32, without likelihoods but two
-    and members but two, for test_base_kernels.c, which has the usual build. */
+/*  The library built for kernels of at most two terms, without matern32 and additive, without
+    likelihoods but two and members but two, for test_base_kernels.c, which has the usual build. */
 #define ODVGP_MAX_BASE_KERNELS 2
-#define ODVGP_KERNELS          (0x3ffu & ~ODVGP_KERNEL_MATERN32)
+#define ODVGP_KERNELS          (0x7ffu & ~(ODVGP_KERNEL_MATERN32 | ODVGP_KERNEL_ADDITIVE))
 #define ODVGP_LIKELIHOODS      (ODVGP_LIK_GAUSSIAN | ODVGP_LIK_POISSON)
 #define ODVGP_MEMBERS          (ODVGP_MEMBER_COUPLED | ODVGP_MEMBER_ORTH)
 #define ODVGP_STATIC

@@ -6,6 +6,8 @@
 #define ODVGP_MEMBERS     (ODVGP_MEMBER_COUPLED | ODVGP_MEMBER_ORTH)
 #define ODVGP_LIKELIHOODS (ODVGP_LIK_GAUSSIAN | ODVGP_LIK_POISSON)
 #define only_open         few_open
+#else
+#define ODVGP_TRANSFORMS
 #endif
 #define ODVGP_STATIC
 #define ODVGP_IMPLEMENTATION

@@ -1,5 +1,5 @@
 /*  Kernel expressions of three columns: all base kernels, with one lengthscale or one for each
-    column, on some columns or all, in sums and products. */
+    column, on some columns or all, some of them together, in sums and products. */
 #ifndef KERNELS_H
 #define KERNELS_H
 
@@ -12,7 +12,9 @@ static const char *const expressions[] = {"rbf", "matern12", "matern32", "matern
 		"linear(1, ard)", "linear * linear(1, dims=1) + rbf(1, ard)", "polynomial(1, degree=3)",
 		"polynomial(1, degree=1, dims=1) + linear(1, ard, dims=1)", "constant + rbf(1, dims=0)",
 		"white + constant * rbf",
-		"(linear + periodic(1, dims=0)) * (polynomial + white) + constant"};
+		"(linear + periodic(1, dims=0)) * (polynomial + white) + constant", "additive",
+		"additive(1, ard) * rbf", "additive(1, ard=0:2) + matern52(1, ard=1:3)",
+		"(additive(1, dims=0+2) + constant) * rbf(1, ard=0:2, dims=2+0:2) + linear(1, ard=0:2)"};
 #define EXPRESSIONS (sizeof expressions / sizeof *expressions)
 
 #endif

@@ -20,6 +20,7 @@ static const struct {
 		{"constant(0.5) + rq(1, alpha=2)", 2},
 		{"periodic(1.5, period=2, dims=0) * linear(dims=1)", 2},
 		{"polynomial(0.1, degree=3) + rbf(1, ard, dims=1)", 2},
+		{"rbf(0.7, ard=0:2) * periodic(2, ard)", 2},
 		{"rbf(0.7) + matern32(2, dims=0) + white(0.01)", 3},
 		{"rbf * matern12 + constant * linear(ard) + rq + white + periodic(2) + matern52(ard)", 8},
 };
@@ -155,8 +156,8 @@ TEST(a_build_for_fewer_terms_trains_on_or_refuses)
 TEST(what_a_build_leaves_out_is_refused)
 {
 	int k;
-	for (k = 0; k < 4; k++) {
-		odvgp_config c = config_of(k == 0 ? "rbf * matern32" : "rbf");
+	for (k = 0; k < 5; k++) {
+		odvgp_config c = config_of(k == 0 ? "rbf * matern32" : k == 4 ? "additive" : "rbf");
 		odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
 		odvgp_server server, before;
 		test_seed = 720 + (uint64_t)k;
@@ -169,7 +170,7 @@ TEST(what_a_build_leaves_out_is_refused)
 		}
 		frozen f = freeze_config(c);
 		CHECK_INT((int)two_model_size(&c, &info), 0);
-		CHECK_STATUS(info.status, k ? ODVGP_E_UNSUPPORTED : ODVGP_E_KERNEL);
+		CHECK_STATUS(info.status, k % 4 ? ODVGP_E_UNSUPPORTED : ODVGP_E_KERNEL);
 		void *block = test_alloc(f.bytes), *again = test_alloc(f.file_bytes);
 		memset(&server, 0x5a, sizeof server);
 		before = server;
@@ -209,7 +210,10 @@ TEST(bad_kernel_expressions_are_refused)
 			"periodic(1, period=1, period=1)", "periodic(period)", "constant(dims=0)", "white(ard)",
 			"white(0)", "constant(1, 2)", "rq(1, alpha=-2)", "rbf(dims=0, dims=1)", "linear(foo=1)",
 			"constant(-.5)", "white(+1)", "rbf(dims=0+0:2)", "rbf(dims=1+1)", "rbf(dims=0:2+1:3)",
-			"rbf(dims=1+0:3)", "rbf(dims=2+0+2)",
+			"rbf(dims=1+0:3)", "rbf(dims=2+0+2)", "rbf(ard=)", "rbf(ard=3)", "rbf(ard=0:4)",
+			"rbf(ard=0:2+1:3)", "rbf(ard=0:2+)", "rbf(ard=2:1)", "rbf(ard=0:3, dims=0+2+1)",
+			"rbf(dims=0:2, ard=1:3)", "rbf(ard=0.5)", "rbf(ard=0:2 1)", "white(ard=0:2)",
+			"polynomial(ard=0:2)", "additive(alpha=1)", "additive(degree=2)", "additive(0)",
 			/* These are above 0, but in this precision they or their inverses are not. */
 			BY_PRECISION("rbf(1e-310)", "rbf(1e-46)"),
 			BY_PRECISION("rbf(1e-330, ard)", "rbf(1e-300, ard)"),
@@ -228,6 +232,8 @@ TEST(bad_kernel_expressions_are_refused)
 			"rq(0.5, alpha=2, variance=3, ard)", "periodic(period=7, dims=0)", "linear",
 			"linear(0.5)", "linear(ard, variance=2)", "linear(3, ard, dims=1:3)", "polynomial",
 			"polynomial(0.3, offset=2, degree=3, dims=1)", "constant(2) * white()", "white(0.1)",
+			"additive", "additive(1, variance=2, ard, dims=0+2)", "rbf(ard=0:2)", "rbf(ard = 2 + 0:2)",
+			"periodic(dims=2+0:2, ard=0:2, period=2)", "linear(ard=0:3)", "additive(ard=1:3)*rbf",
 			BY_PRECISION("rbf(1e-300, ard)", "rbf(1e-37, ard)")};
 	size_t i, bytes = 7;
 	char deep[300];
@@ -281,7 +287,9 @@ TEST(kernel_numbers_arrive)
 			{"rq(.5, alpha=2)", "kernel.0.alpha", 2},
 			{"rq(.5, alpha=2)", "kernel.0.lengthscale", 0.5},
 			{"rbf + periodic(2, variance=3, period=.75)", "kernel.1.period", 0.75},
-			{"rbf + periodic(2, variance=3, period=.75)", "kernel.1.variance", 3}};
+			{"rbf + periodic(2, variance=3, period=.75)", "kernel.1.variance", 3},
+			{"additive(.5, variance=2)", "kernel.0.lengthscale", 0.5},
+			{"additive(.5, variance=2)", "kernel.0.variance", 2}};
 	size_t i, bytes = 0;
 	for (i = 0; i < sizeof list / sizeof *list; i++) {
 		odvgp_config c = config(5, 3, 1, 2, 0);
@@ -308,7 +316,9 @@ TEST(kernel_text_can_be_read_back)
 			"rbf * (matern12 + matern32 * (rbf + rbf(0.5)))",
 			"rbf(1.5, dims=0+2, variance=2) + rbf",
 			"rq(0.5, variance=3, alpha=2, ard) + periodic(2, period=7, dims=0) * linear(0.25, ard)",
-			"polynomial(0.3, offset=2, degree=3, dims=1) * constant(4) + white(0.125) + linear(2)"};
+			"polynomial(0.3, offset=2, degree=3, dims=1) * constant(4) + white(0.125) + linear(2)",
+			"additive(0.5, variance=2) + rbf(2, variance=3, ard=0:2)",
+			"additive(ard=1:3) * linear(0.5, dims=2+0:2, ard=0:2)"};
 	size_t i, bytes = 0;
 	for (i = 0; i < sizeof list / sizeof *list; i++) {
 		odvgp_config c = config(5, 3, 1, 2, 0);
@@ -383,6 +393,48 @@ TEST(kernel_columns)
 	free(block);
 }
 
+/*  Columns that share a number: those of the expression, and the predictions of a kernel in which
+    each has the same number of its own. */
+TEST(columns_share_numbers)
+{
+	static const struct {
+		const char *shared, *own;
+	} list[] = {{"rbf(ard=1:3)", "rbf(ard)"}, {"linear(ard=0:2) + rbf", "linear(ard) + rbf"},
+			{"additive(ard=1:3, dims=3+1:3)", "additive(ard, dims=3+1:3)"},
+			{"periodic(ard=0:2+2:4)", "periodic(ard)"}};
+	static const int column[4][5] = {
+			{0, 1, 3, -1, -1}, {0, 2, 3, -1, -1}, {3, 1, -1, -1, -1}, {0, 2, -1, -1, -1}};
+	static const int number[4][4] = {{0, 1, 1, 2}, {0, 0, 1, 2}, {0, 1, 1, -1}, {0, 0, 1, 1}};
+	const odvgp_real values[2][3] = {{1, 2, 3}, {GP__R(0.5), GP__R(0.25), 1}};
+	for (int e = 0; e < 4; e++) {
+		odvgp_config c = random_config(30, 4, 1, 6, 5);
+		odvgp_real mean[2][6], var[2][6], own[4], all[64];
+		test_seed = 790 + (uint64_t)e;
+		fixture f[2] = {make_kernel(&c, list[e].shared), make_kernel(&c, list[e].own)};
+		for (int i = 0; i < 5; i++) CHECK_INT(odvgp_kernel_column(f[0].m, 0, i), column[e][i]);
+		for (int i = 0; i < odvgp_slot_count(f[0].m); i++) {
+			const odvgp_slot *one = odvgp_slot_at(f[0].m, i), *of = odvgp_slot_at(f[1].m, i);
+			int d = 0;
+			CHECK(!strcmp(one->name, of->name) && one->count <= of->count && of->count <= 64);
+			for (; d < 4 && one->count < of->count && number[e][d] >= 0; d++)
+				own[d] = values[i % 2][number[e][d]];
+			if (d) CHECK_STATUS(odvgp_set(f[0].m, one->name, values[i % 2], one->count, NULL), ODVGP_OK);
+			else CHECK_STATUS(odvgp_get(f[0].m, one->name, all, one->count, NULL), ODVGP_OK);
+			CHECK_INT(of->count, d ? d : one->count);
+			CHECK_STATUS(odvgp_set(f[1].m, of->name, d ? own : all, of->count, NULL), ODVGP_OK);
+		}
+		for (int k = 0; k < 2; k++) {
+			served p = serve_rows(&f[k], NULL, 6);
+			CHECK_STATUS(odvgp_predict(&p.s, f[0].X, 6, mean[k], var[k], p.scratch, p.bytes, NULL),
+					ODVGP_OK);
+			unserve(&p);
+		}
+		CHECK_BITS(mean[0], mean[1], sizeof mean[0]);
+		CHECK_BITS(var[0], var[1], sizeof var[0]);
+		drop(&f[0]), drop(&f[1]);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	test_begin(argc, argv);
@@ -396,5 +448,6 @@ int main(int argc, char **argv)
 	RUN(kernel_text_can_be_read_back);
 	RUN(kernel_text_of_many_lengthscales);
 	RUN(kernel_columns);
+	RUN(columns_share_numbers);
 	return test_end();
 }

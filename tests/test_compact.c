@@ -131,7 +131,9 @@ TEST(every_kernel)
 			"matern52", "rq(ard)", "periodic", "periodic(ard)", "linear", "linear(ard) * rbf",
 			"polynomial(degree=3) + rbf", "constant * rbf + white",
 			"(rbf(dims=0) + matern32(ard)) * matern52 + linear(dims=1)",
-			"periodic(ard, dims=0) * rq(dims=1) + polynomial * matern52"};
+			"periodic(ard, dims=0) * rq(dims=1) + polynomial * matern52", "additive",
+			"matern52(ard) + additive(ard) * rbf + periodic * linear(ard=0:2)",
+			"rbf(ard=0:2) * additive(dims=1)"};
 	for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
 		odvgp_config c = random_config(30, INPUTS, 2, 70, 80); /* more than one chunk */
 		test_seed = 720 + (uint64_t)k;
@@ -196,6 +198,57 @@ static fixture make_likelihood(size_t k, double variance)
 	set_number(a.m, "kernel.0.variance", variance);
 	if (likelihoods[k].kind == ODVGP_LIKELIHOOD_STUDENTT) set_number(a.m, "df", 3.5);
 	return a;
+}
+
+/*  All kinds of transformed columns, beyond their ranges too; refused by a build without them, and
+    where a record is no transform. */
+TEST(transformed_columns)
+{
+	static const odvgp_real from[] = {GP__R(-1.9), GP__R(-0.4), GP__R(0.5), GP__R(1.7)},
+							to[] = {-3, GP__R(-0.6), 1, GP__R(1.5)};
+	const odvgp_transform t[2][2] = {
+			{{ODVGP_TRANSFORM_LOG, GP__R(2.5), 0, GP__R(-1.5), GP__R(1.3), 0, NULL, NULL},
+					{ODVGP_TRANSFORM_ASINH, GP__R(0.3), GP__R(0.5), GP__R(-1.7), GP__R(1.6), 0,
+							NULL, NULL}},
+			{{ODVGP_TRANSFORM_NONE, 0, 0, 0, 0, 0, NULL, NULL},
+					{ODVGP_TRANSFORM_LINEAR, 0, 0, 0, 0, 4, from, to}}};
+	for (int k = 0; k < 2; k++) {
+		odvgp_config c = random_config(30, INPUTS, 2, 6, 8);
+		odvgp_server few;
+		if (k) c.functions = OUTPUTS;
+		c.layer[0].mean_function = ODVGP_MEAN_FUNCTION_LINEAR;
+		test_seed = 850 + (uint64_t)k;
+		fixture a = make_random(&c, "matern52");
+		CHECK_STATUS(odvgp_set_transforms(a.m, t[k], NULL), ODVGP_OK);
+		served p = serve_rows(&a, NULL, ROWS);
+		compare_with_server(&p, a.X, one, 100, "transformed columns");
+		compact b = make_compact(&p.s);
+		CHECK_STATUS(few_open(&few, b.block, b.block_bytes, NULL), ODVGP_E_UNSUPPORTED);
+		gp__compact *head = (gp__compact *)b.block;
+		gp__compact_view v;
+		gp__rows_view_of(head, &v);
+		CHECK(head->format >> 16 == (k ? 11 : 14));
+		for (int i = 0; i < 3; i++) { /* column, kind, count */
+			odvgp_real keep = v.transforms[i];
+			v.transforms[i] = 7;
+			head->sum = gp__rows_sum(head);
+			CHECK_STATUS(only_open(&b.s, b.block, b.block_bytes, NULL), ODVGP_E_FORMAT);
+			v.transforms[i] = keep;
+		}
+		head->sum = gp__rows_sum(head);
+		head->format += 1u << 16;
+		CHECK_STATUS(only_open(&b.s, b.block, b.block_bytes, NULL), ODVGP_E_FORMAT);
+		/* a row that is not finite */
+		odvgp_real x[INPUTS] = {(odvgp_real)NAN, 1}, mean[OUTPUTS], dmean[OUTPUTS * INPUTS];
+		const odvgp_gradient of = {mean, NULL, dmean, NULL, NULL, NULL};
+		head->format -= 1u << 16;
+		CHECK_STATUS(only_open(&b.s, b.block, b.block_bytes, NULL), ODVGP_OK);
+		CHECK_STATUS(only_gradient(&b.s, x, 1, &of, b.scratch, b.bytes, NULL), ODVGP_E_NAN);
+		for (int i = 0; i < p.s.F; i++) CHECK(isfinite((double)mean[i]) && dmean[2 * i] == 0);
+		drop_compact(&b);
+		unserve(&p);
+		drop(&a);
+	}
 }
 
 /*  Differences relative to the largest number of the kind, times 1 and the largest of |mean| + 2
@@ -521,7 +574,7 @@ TEST(damaged_and_forged_blocks)
 	odvgp_config c = random_config(12, INPUTS, 2, 3, 2);
 	test_seed = 760;
 	c.independent = 1;
-	fixture a = make_kernel(&c, "matern52(ard) * rbf + periodic(dims=0) + linear");
+	fixture a = make_kernel(&c, "matern52(ard) * rbf + periodic(dims=0) + linear + additive");
 	served p = serve_rows(&a, NULL, ROWS);
 	compact k = make_compact(&p.s);
 	unsigned char *byte = (unsigned char *)k.block;
@@ -627,6 +680,7 @@ TEST(what_a_build_lacks_is_refused)
 		int inverse;
 		odvgp_status status;
 	} cases[] = {{"rbf + matern52", 0, ODVGP_OK}, {"matern32", 0, ODVGP_E_UNSUPPORTED},
+			{"rbf + additive", 0, ODVGP_E_UNSUPPORTED},
 			{"rbf * periodic", 0, ODVGP_E_UNSUPPORTED}, {"rbf", 1, ODVGP_E_UNSUPPORTED}};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		odvgp_config c = random_config(30, INPUTS, 1, 5, 4);
@@ -690,6 +744,7 @@ int main(int argc, char **argv)
 	RUN(every_member_and_factor);
 	RUN(every_kernel);
 	RUN(mixed_and_independent_outputs_in_their_units);
+	RUN(transformed_columns);
 	RUN(moments_of_y_of_every_likelihood);
 	RUN(classes_of_narrow_functions);
 	RUN(moments_of_y_in_units_and_mixed);

@@ -291,7 +291,7 @@ TEST(models_are_what_they_were)
 TEST(kernels_have_their_numbers)
 {
 	static const char *const names[] = {"rbf", "matern12", "matern32", "matern52", "rq", "periodic",
-			"linear", "polynomial", "constant", "white"};
+			"linear", "polynomial", "constant", "white", "additive"};
 	uint64_t number;
 	CHECK_INT(GP__BASE_KERNEL_TYPES, sizeof names / sizeof *names);
 	for (number = 0; number < sizeof names / sizeof *names; number++) {

@@ -138,7 +138,8 @@ TEST(every_kernel)
 	static const char *const kernels[] = {"rbf", "matern12", "matern32", "matern52", "rq(ard)",
 			"periodic", "linear", "linear(ard) * rbf", "polynomial + rbf", "constant * rbf + white",
 			"(rbf(dims=0) + matern32(ard)) * matern52 + linear(dims=1)",
-			"periodic(ard, dims=0) * rq(dims=1) + polynomial * matern52"};
+			"periodic(ard, dims=0) * rq(dims=1) + polynomial * matern52", "additive",
+			"matern52(ard) + additive(ard) * rbf", "rbf(ard=0:2) * additive(dims=1)"};
 	for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
 		odvgp_config c = random_config(30, INPUTS, 2, 70, 80); /* more than one chunk */
 		test_seed = 720 + (uint64_t)k;
@@ -180,7 +181,7 @@ TEST(mixed_and_independent_outputs_in_their_units)
 TEST(inducing_points_as_inputs)
 {
 	static const char *const kernels[] = {
-			"matern12", "matern32", "matern52", "rq", "white + matern12"};
+			"matern12", "matern32", "matern52", "rq", "white + matern12", "additive"};
 	for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
 		odvgp_config c = random_config(30, INPUTS, 1, 6, 8);
 		test_seed = 760 + (uint64_t)k;

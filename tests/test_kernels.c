@@ -50,11 +50,15 @@ TEST(kernel_values)
 				for (i = 0; i < (ptrdiff_t)base->ndims; i++)
 					ref.base[l].dims[i] = (int)gp__column(base, i);
 				for (i = 0; i < (ptrdiff_t)base->nls; i++)
-					ref.base[l].lengthscale[i] =
-							(wide)(hyp[base->ls + (uint32_t)i] = (odvgp_real)test_between(0.3, 2));
+					hyp[base->ls + (uint32_t)i] = (odvgp_real)test_between(0.3, 2);
 				for (i = 0; i < (ptrdiff_t)base->nvar; i++)
+					hyp[base->var + (uint32_t)i] = (odvgp_real)test_between(0.3, 3);
+				for (i = 0; i < (ptrdiff_t)base->ndims; i++) {
+					uint32_t number = gp__number_of(base, i);
+					if (base->nls) ref.base[l].lengthscale[i] = (wide)hyp[base->ls + number];
 					ref.base[l].variance[i] =
-							(wide)(hyp[base->var + (uint32_t)i] = (odvgp_real)test_between(0.3, 3));
+							(wide)hyp[base->var + (base->nvar > 1 ? number : 0)];
+				}
 				if (gp__base_kernel_kinds[base->type].shape_param)
 					ref.base[l].shape_param =
 							(wide)(hyp[base->shape_param] = (odvgp_real)test_between(0.7, 3));

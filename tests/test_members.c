@@ -34,7 +34,7 @@ TEST(every_pair_is_its_own_gaussian)
 			c.tile = round == 1 ? 3 : 0;
 			if (round == 2) c.jitter.absolute = 0, c.jitter.relative = (odvgp_real)0.02;
 			a = make_pair(mean, cov, &c,
-					round == 2 ? "rbf * linear + (periodic + polynomial) * rq + constant + white"
+					round == 2 ? "rbf * linear + (periodic + polynomial) * rq + constant + white + additive"
 					: round    ? "matern52 + rbf"
 							   : "matern32");
 			elbo = elbo_of(&a, &kl, NULL);

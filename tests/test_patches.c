@@ -212,7 +212,7 @@ TEST(kernels_of_images_are_sums)
 	static const shape shapes[] = {{4, 3, 2, 2, 2, 1, 0, 1}, {7, 5, 1, 2, 3, 2, 1, 1},
 			{18, 18, 1, 2, 2, 1, 0, 1}, {25, 25, 1, 2, 1, 1, 1, 1}, {17, 17, 1, 2, 2, 1, 0, 1}};
 	static const char *const kernels[] = {"rbf * matern32(1, ard)", "rbf + white(0.5) * matern52",
-			"linear(1, ard) + periodic * matern12"};
+			"linear(1, ard) + periodic * matern12 + additive(ard)"};
 	size_t k;
 	for (k = 0; k < sizeof shapes / sizeof *shapes; k++) {
 		const shape *s = &shapes[k];
@@ -273,7 +273,7 @@ TEST(adjoints_of_images)
 	static const shape shapes[] = {
 			{4, 3, 2, 2, 2, 1, 0, 1}, {7, 5, 1, 2, 3, 2, 1, 1}, {18, 18, 1, 2, 2, 1, 0, 1}};
 	static const char *const kernels[] = {"rbf * matern52(1, ard)", "rbf + linear * matern52",
-			"matern52 * (rbf(1, ard) + polynomial)"};
+			"matern52 * (rbf(1, ard) + polynomial) + additive(ard)"};
 	size_t k;
 	for (k = 0; k < sizeof shapes / sizeof *shapes; k++) {
 		const shape *s = &shapes[k];

@@ -52,8 +52,7 @@ typedef struct rank {
 	int calls;
 } rank;
 
-static odvgp_status swap(
-		void *user, int partner, const void *send, void *receive, size_t bytes)
+static odvgp_status swap(void *user, int partner, const void *send, void *receive, size_t bytes)
 {
 	rank *r = (rank *)user;
 	world *w = r->w;
@@ -132,8 +131,8 @@ typedef struct setup {
 	int whole;
 } setup;
 static const setup setups[] = {{"mean_part=orth optim.batch=90", 1, 1, 0},
-		{"mean_part=orth optim.batch=90 optim.gamma_step=exact reproduce.update=natgrad_first", 2, 2,
-				0},
+		{"mean_part=orth optim.batch=90 optim.gamma_step=exact reproduce.update=natgrad_first", 2,
+				2, 0},
 		{"mean_part=blocks cov_part=blocks optim.batch=300 reproduce.update=adam_first "
 		 "init.beta=greedy init.gamma=residual",
 				1, 1, 0},
@@ -453,7 +452,7 @@ TEST(a_rank_reads_its_rows_and_sends_its_sums)
 			CHECK(!r[i].status[0] && !r[i].status[1] && !r[i].status[2]);
 			CHECK_INT(r[i].messages, 2 * levels);
 			CHECK_INT(r[i].bytes, (size_t)levels * (128 + (size_t)(t->all_sums + t->forward_sums) *
-															 sizeof(odvgp_real)));
+																   sizeof(odvgp_real)));
 			batch += r[i].calls;
 			for (row = 0; row < ROWS; row++) total[row] += r[i].reads[row];
 		}
@@ -509,8 +508,8 @@ TEST(a_bad_row_on_one_rank_is_an_error_on_all)
 		run_ranks(r, RANKS);
 		for (i = 0; i < RANKS; i++) {
 			for (k = 0; k < 4; k++)
-				CHECK_SAY(r[i].status[k] == ODVGP_E_IO, "%s: rank %d, call %d: %s", s->settings, i, k,
-						odvgp_status_text(r[i].status[k]));
+				CHECK_SAY(r[i].status[k] == ODVGP_E_IO, "%s: rank %d, call %d: %s", s->settings, i,
+						k, odvgp_status_text(r[i].status[k]));
 			if (n < 2) CHECK_STATUS(r[i].status[4], ODVGP_E_IO);
 			CHECK_INT(r[i].strange, n == 2);
 			shut(&r[i]);
@@ -576,8 +575,8 @@ TEST(a_failed_exchange_is_an_error_that_stays)
 			r[0].work = die;
 			run_ranks(r, RANKS);
 			for (i = 0; i < RANKS; i++) {
-				CHECK_SAY(r[i].status[0] == ODVGP_E_IO && r[i].status[1] == ODVGP_E_IO,
-						"%s: %s", setups[models[n]].settings, odvgp_status_text(r[i].status[0]));
+				CHECK_SAY(r[i].status[0] == ODVGP_E_IO && r[i].status[1] == ODVGP_E_IO, "%s: %s",
+						setups[models[n]].settings, odvgp_status_text(r[i].status[0]));
 				CHECK_SAY(strstr(r[i].info.text, "exchange") != NULL, "%s", r[i].info.text);
 				CHECK_SAY(!r[i].strange, "%s: rank %d, exchange %d: the model changed",
 						setups[models[n]].settings, i, when);
@@ -625,7 +624,8 @@ TEST(a_watch_on_one_rank_stops_all)
 			run_ranks(r, RANKS);
 			for (i = 0; i < RANKS; i++) {
 				CHECK_SAY(r[i].status[0] == ODVGP_E_STOPPED && r[i].calls == r[0].calls,
-						"%s: stop of rank 3 at call %ld: rank %d ends after step %d, rank 0 after %d",
+						"%s: stop of rank 3 at call %ld: rank %d ends after step %d, rank 0 after "
+						"%d",
 						one.s->settings, (long)when, i, r[i].calls, r[0].calls);
 				late += r[i].calls > 0 && r[i].calls < 3;
 				CHECK_SAY(same(&one, &r[i]), "%s: a stop of rank 3 at call %ld changes bits",

@@ -90,7 +90,12 @@ static void csv_kept(const selection *kept, const table *t, ptrdiff_t row, bytes
 {
 	for (int i = 0; i < kept->count; i++) {
 		const table_column *c = &t->column[kept->column[i]];
-		if (row >= 0) csv_text(b, c->cells[row]);
+		char text[40];
+		if (row >= 0 && c->cells) csv_text(b, c->cells[row]);
+		else if (row >= 0) {
+			const char *cell = cell_text(c, table_row(t, row)[kept->column[i]], text);
+			csv_text(b, cell ? cell : "");
+		}
 		else if (c->name) csv_text(b, c->name);
 		else bytes_print(b, "column_%d", kept->column[i]);
 		bytes_add(b, ",", 1);
@@ -184,6 +189,9 @@ static void csv_rows(application *a, const table *t, ptrdiff_t first, ptrdiff_t 
 }
 
 /* ---- blocks of rows ---- */
+
+/*  Rows of a table on the disk that are predicted at once. */
+enum { APPLY_ROWS = 1 << 16 };
 
 static watch *watch_of(application *a) { return a->learner ? &a->row_watch : a->w.watch; }
 
@@ -323,12 +331,13 @@ static void widen_ranges(schema *s, const double *x)
 }
 
 /*  The same row by row, each of which is learned after its prediction. */
-static void apply_and_learn(application *a, const table *t, const rows *r, const part *p)
+static void apply_and_learn(application *a, const table *t, ptrdiff_t first, ptrdiff_t end,
+		const rows *r, const part *p)
 {
 	const schema *s = &a->f.s;
 	int T = s->target_count;
 	double *y = take_doubles(T, 1);
-	for (ptrdiff_t i = 0, k = 0; i < t->rows; i++) {
+	for (ptrdiff_t i = first, k = 0; i < end; i++) {
 		int there = k < r->n && r->row[k] == i;
 		rows one = {there, r->row + k};
 		if (stop_signal) break;
@@ -341,26 +350,29 @@ static void apply_and_learn(application *a, const table *t, const rows *r, const
 	free(y);
 }
 
-/*  Predicts all rows of a table. */
+/*  Predicts all rows of a table; of one on the disk a piece at a time. */
 static void apply_block(application *a, const table *t)
 {
 	const schema *s = &a->f.s;
 	binding b = bind_columns(s, t, a->path, a->drop);
-	rows r = complete_rows(s, t, &b, a->path, a->drop, 0);
 	note_place(a, t, &b);
-	part p = encode(s, t, &b, &r);
-	if (a->learner) apply_and_learn(a, t, &r, &p);
-	else apply_rows(a, t, 0, t->rows, &r, &p);
-	if (a->to_stdout && a->csv.used) {
-		write_stdout(&a->csv);
-		a->csv.used = 0;
+	for (ptrdiff_t first = 0, end; first < t->rows && !(first && stop_signal); first = end) {
+		end = t->values ? t->rows : smaller(t->rows, first + APPLY_ROWS);
+		rows r = complete_between(s, t, &b, a->path, a->drop, 0, first, end);
+		part p = encode(s, t, &b, &r);
+		if (a->learner) apply_and_learn(a, t, first, end, &r, &p);
+		else apply_rows(a, t, first, end, &r, &p);
+		if (a->to_stdout && a->csv.used) {
+			write_stdout(&a->csv);
+			a->csv.used = 0;
+		}
+		part_free(&p);
+		rows_free(&r);
 	}
 	if (b.misfit && !a->misfit) {
 		a->misfit = copy_text(b.misfit);
 		clean_text(a->misfit, 0);
 	}
-	part_free(&p);
-	rows_free(&r);
 	binding_free(&b, s);
 }
 

@@ -289,6 +289,12 @@ static guess_clause guess_text(const guess *g)
 
 /* ---- files ---- */
 
+/*  A file's name in messages. */
+static const char *path_text(const char *path)
+{
+	return strcmp(path, "-") ? path : "standard input";
+}
+
 /*  Devices and pipes are written in place; files are replaced. */
 static int is_device(const char *path)
 {

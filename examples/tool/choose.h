@@ -388,6 +388,7 @@ static int choice_due(const options *o, const dataset *d, int tries, bytes *note
 	int gaussian = d->s.likelihood == ODVGP_LIKELIHOOD_GAUSSIAN;
 	bytes why = {NULL, 0, 0};
 	if (option) bytes_print(&why, "--%s is given", option);
+	else if (d->disk) bytes_print(&why, "the rows are above --memory");
 	else if (d->s.target_count > 1) bytes_print(&why, "there are %d targets", d->s.target_count);
 	else if (!gaussian && !has_classes(d->s.likelihood))
 		bytes_print(&why, "the likelihood is %s", likelihood);

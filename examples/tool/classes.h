@@ -145,7 +145,7 @@ static int distinct_numbers(const table *t, int column, double *list, int most)
 {
 	int count = 0;
 	for (ptrdiff_t i = 0; i < t->rows; i++) {
-		double v = t->values[i * t->columns + column];
+		double v = table_row(t, i)[column];
 		if (!isfinite(v) || (count && bsearch(&v, list, (size_t)count, sizeof v, by_number)))
 			continue;
 		if (count == most) return most + 1;

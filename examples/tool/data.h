@@ -4,6 +4,7 @@
 #define TOOL_DATA_H
 
 #include "classes.h"
+#include "convert.h"
 #include "images.h"
 #include "numpy.h"
 #include "transform.h"
@@ -11,7 +12,7 @@
 /*  Rows in the layout of the library. */
 typedef struct part {
 	ptrdiff_t n;
-	/* [n,D], [n,P]; Y may be NULL. */
+	/* [n,D], [n,P]; Y may be NULL. Training rows that stay on the disk: all are NULL. */
 	double *X, *Y;
 	/* [n] lines of the file. */
 	long *line;
@@ -33,11 +34,6 @@ static const char *column_text(char *text, size_t size, int column, const char *
 	return text;
 }
 #define COLUMN_TEXT(column, name) column_text((char[120]){""}, 120, column, name)
-
-static const char *path_text(const char *path)
-{
-	return strcmp(path, "-") ? path : "standard input";
-}
 
 /*  A list of columns. */
 typedef struct selection {
@@ -608,13 +604,13 @@ static void bind_numbers(binding *b, const field *f, const table *t, const char 
 {
 	int column = b->target[0];
 	for (ptrdiff_t i = 0; i < t->rows; i++) {
-		double v = t->values[i * t->columns + column];
+		double v = table_row(t, i)[column];
 		char text[400];
 		if (!isfinite(v) || class_of_number(f, v) >= 0) continue;
 		snprintf(text, sizeof text, "%s: line %ld, %s: %.15g is none of the %d classes of training",
-				path_text(path), t->lines[i], COLUMN_TEXT(column, t->column[column].name), v,
+				path_text(path), table_line(t, i), COLUMN_TEXT(column, t->column[column].name), v,
 				f->level_count);
-		bind_misfit(b, t->lines[i], text);
+		bind_misfit(b, table_line(t, i), text);
 	}
 }
 
@@ -727,7 +723,7 @@ static double target_value(const schema *s, const binding *b, double v)
 static int row_complete(
 		const schema *s, const table *t, const binding *b, ptrdiff_t row, int targets_too)
 {
-	const double *cell = t->values + row * t->columns;
+	const double *cell = table_row(t, row);
 	for (int i = 0; i < s->input_count; i++) {
 		double v = cell[b->input[i]];
 		if (!isfinite(v) || (b->code[i] && b->code[i][(int)v] < 0)) return 0;
@@ -757,16 +753,22 @@ static void refuse_first(const schema *s, const table *t, const binding *b, cons
 		die(BAD_INPUT, "%s%s", b->misfit, b->misfits == MISFIT_REFUSE ? drop_advice : "");
 }
 
-/*  The rows whose cells fit, and are not missing (a target may be, unless `targets_too`). A missing
-    cell is an error unless `drop`. */
+/*  The rows from `first` to `end` whose cells fit, and are not missing (a target may be, unless
+    `targets_too`). A missing cell of the table is an error unless `drop`. */
+static rows complete_between(const schema *s, const table *t, const binding *b, const char *path,
+		int drop, int targets_too, ptrdiff_t first, ptrdiff_t end)
+{
+	refuse_first(s, t, b, path, drop, targets_too);
+	rows r = {0, take((size_t)(end - first), sizeof *r.row)};
+	for (ptrdiff_t i = first; i < end; i++)
+		if (!drop || row_complete(s, t, b, i, targets_too)) r.row[r.n++] = i;
+	return r;
+}
+
 static rows complete_rows(const schema *s, const table *t, const binding *b, const char *path,
 		int drop, int targets_too)
 {
-	refuse_first(s, t, b, path, drop, targets_too);
-	rows r = {0, take((size_t)t->rows, sizeof *r.row)};
-	for (ptrdiff_t i = 0; i < t->rows; i++)
-		if (!drop || row_complete(s, t, b, i, targets_too)) r.row[r.n++] = i;
-	return r;
+	return complete_between(s, t, b, path, drop, targets_too, 0, t->rows);
 }
 
 /*  Days since 1970 as the numbers that the field asks for; returns the place after them. A day of
@@ -782,30 +784,34 @@ static double *encode_date(const field *f, double days, double *x)
 	return x;
 }
 
+/*  A row's inputs into x, which is 0, and targets into y; y may be NULL. */
+static void encode_row(const schema *s, const binding *b, const double *cell, double *x, double *y)
+{
+	for (int i = 0; i < s->input_count; i++) {
+		const field *f = &s->inputs[i];
+		double v = cell[b->input[i]];
+		if (f->date_parts) x = encode_date(f, v, x);
+		else if (!f->level_count) *x++ = v;
+		else if (f->means) *x++ = f->means[b->code[i][(int)v]];
+		else if (f->ordinal) *x++ = b->code[i][(int)v];
+		else {
+			/* The other levels' inputs are 0 already. */
+			x[b->code[i][(int)v]] = 1;
+			x += f->level_count;
+		}
+	}
+	for (int i = 0; i < s->target_count && y; i++) y[i] = target_value(s, b, cell[b->target[i]]);
+}
+
 static part encode(const schema *s, const table *t, const binding *b, const rows *r)
 {
 	part p = {r->n, take_doubles(r->n, s->D),
 			b->target ? take_doubles(r->n, s->target_count) : NULL,
 			take((size_t)r->n, sizeof *p.line)};
 	for (ptrdiff_t k = 0; k < r->n; k++) {
-		const double *cell = t->values + r->row[k] * t->columns;
-		double *x = p.X + k * s->D;
-		p.line[k] = t->lines[r->row[k]];
-		for (int i = 0; i < s->input_count; i++) {
-			const field *f = &s->inputs[i];
-			double v = cell[b->input[i]];
-			if (f->date_parts) x = encode_date(f, v, x);
-			else if (!f->level_count) *x++ = v;
-			else if (f->means) *x++ = f->means[b->code[i][(int)v]];
-			else if (f->ordinal) *x++ = b->code[i][(int)v];
-			else {
-				/* The other levels' inputs are 0 already. */
-				x[b->code[i][(int)v]] = 1;
-				x += f->level_count;
-			}
-		}
-		for (int i = 0; i < s->target_count && b->target; i++)
-			p.Y[k * s->target_count + i] = target_value(s, b, cell[b->target[i]]);
+		encode_row(s, b, table_row(t, r->row[k]), p.X + k * s->D,
+				p.Y ? p.Y + k * s->target_count : NULL);
+		p.line[k] = table_line(t, r->row[k]);
 	}
 	return p;
 }
@@ -843,7 +849,8 @@ static void check_header(const table *t, const char *path, const schema *s)
     these places are those of the others. */
 static void drop_trailing(table *t, const schema *s)
 {
-	if (!table_trails(t)) return;
+	/* Tables that were converted have none. */
+	if (t->close || !table_trails(t)) return;
 	if (s && by_place(s, t)) {
 		int *as_it_is = places_of(s, t->columns), *without = places_of(s, t->columns - 1),
 			drop = !as_it_is && without;
@@ -854,12 +861,24 @@ static void drop_trailing(table *t, const schema *s)
 	if (table_drop_last(t)) die(FAILED, "out of memory");
 }
 
+/*  A CSV file that does not fit the memory becomes a table on the disk, beside the model that is
+    trained, else in the current folder, which the end of the program removes. */
+static void read_large(table *t, const char *path, const table_options *how, const options *o)
+{
+	const char *beside =
+			o->value[OPT_MODEL] && !is_device(o->value[OPT_MODEL]) ? o->value[OPT_MODEL] : "odvgp";
+	stored_temporary(t, path, how, beside, o);
+}
+
 static void read_table(table *t, const char *path, const options *o, const schema *s)
 {
 	char error[400];
 	knowledge known = {o, s};
 	table_options how = table_how(&known);
-	if (table_read(t, path, &how, error, sizeof error)) die(BAD_INPUT, "%s", error);
+	int large = bytes_of_file(path) > option_bytes(o, OPT_MEMORY);
+	if (is_stored(path)) stored_read(t, path, &how, large);
+	else if (large) read_large(t, path, &how, o);
+	else if (table_read(t, path, &how, error, sizeof error)) die(BAD_INPUT, "%s", error);
 	drop_trailing(t, s);
 	check_header(t, path, s);
 }
@@ -914,29 +933,73 @@ static void note_table(const table *t, const char *path, const options *o, bytes
 		bytes_print(notes, "note: %s: header: no; its first line is data\n", path_text(path));
 }
 
+#include "large.h"
+
 /* ---- standardisation ---- */
 
+/*  Rows of a part: of one in memory all, of one on the disk a tile. */
+typedef struct tile {
+	const double *X, *Y;
+	ptrdiff_t first, n;
+} tile;
+
+/*  The next tile; begins with {0}. wants: a part that is on the disk is not read for what is not
+    wanted. */
+enum { TILE_X = 1, TILE_Y = 2 };
+static int next_tile(tile *t, const part *p, large *disk, int wants)
+{
+	t->first += t->n;
+	t->n = 0;
+	if (t->first >= p->n) return 0;
+	t->X = p->X;
+	t->Y = p->Y;
+	t->n = p->n;
+	if (p->X || !disk) return 1;
+	ptrdiff_t most = larger(1, smaller(LARGE_TILE, STORED_WINDOW / 8 / larger(1, disk->s->D)));
+	t->n = smaller(most, p->n - t->first);
+	large_need(
+			disk, t->first, t->n, wants & TILE_X ? disk->X : NULL, wants & TILE_Y ? disk->Y : NULL);
+	t->X = disk->X;
+	t->Y = disk->Y;
+	return 1;
+}
+
 /*  Standardisation overflows where the range of a column exceeds the largest double. */
-static void check_finite(const part *p, const schema *s, const char *path)
+static void check_finite(const part *p, large *disk, const schema *s, const char *path)
 {
 	double sum = 0;
-	for (ptrdiff_t i = 0; i < p->n * s->D; i++) sum += p->X[i] * 0;
-	for (ptrdiff_t i = 0; i < p->n * s->target_count; i++) sum += p->Y[i] * 0;
+	for (tile t = {0}; next_tile(&t, p, disk, TILE_X | TILE_Y);) {
+		for (ptrdiff_t i = 0; i < t.n * s->D; i++) sum += t.X[i] * 0;
+		for (ptrdiff_t i = 0; i < t.n * s->target_count; i++) sum += t.Y[i] * 0;
+	}
 	if (isnan(sum))
 		die(BAD_INPUT, "%s: a column has numbers too far apart to standardise", path_text(path));
 }
 
-static void schema_scales(schema *s, const part *train)
+static void schema_scales(schema *s, const part *train, large *disk)
 {
 	s->x_mean = take_doubles(s->D, 1);
 	s->x_scale = take_doubles(s->D, 1);
 	s->y_mean = take_doubles(s->target_count, 1);
 	s->y_scale = take_doubles(s->target_count, 1);
 	odvgp_info info = no_info;
-	odvgp_status bad = odvgp_column_scales(train->X, train->n, s->D, s->x_mean, s->x_scale, &info);
-	if (!bad)
-		bad = odvgp_column_scales(
-				train->Y, train->n, s->target_count, s->y_mean, s->y_scale, &info);
+	odvgp_status bad = ODVGP_OK;
+	if (disk) {
+		ptrdiff_t D = s->D, T = s->target_count;
+		double *mean = take_doubles(D + T, 1), *scale = take_doubles(D + T, 1);
+		large_scales(disk, mean, scale);
+		memcpy(s->x_mean, mean, (size_t)D * sizeof *mean);
+		memcpy(s->x_scale, scale, (size_t)D * sizeof *mean);
+		memcpy(s->y_mean, mean + D, (size_t)T * sizeof *mean);
+		memcpy(s->y_scale, scale + D, (size_t)T * sizeof *mean);
+		free(mean);
+		free(scale);
+	} else {
+		bad = odvgp_column_scales(train->X, train->n, s->D, s->x_mean, s->x_scale, &info);
+		if (!bad)
+			bad = odvgp_column_scales(
+					train->Y, train->n, s->target_count, s->y_mean, s->y_scale, &info);
+	}
 	if (bad) die_of(bad, &info, NULL);
 	for (int i = 0; i < s->target_count && !has_real_targets(s->likelihood); i++) {
 		s->y_mean[i] = 0;
@@ -949,16 +1012,18 @@ static void schema_scales(schema *s, const part *train)
 }
 
 /*  The smallest and the largest value of each input in training. */
-static void schema_ranges(schema *s, const part *train)
+static void schema_ranges(schema *s, const part *train, large *disk)
 {
 	s->x_low = take_doubles(s->D, 1);
 	s->x_high = take_doubles(s->D, 1);
-	for (ptrdiff_t i = 0; i < train->n * s->D; i++) {
-		ptrdiff_t k = i % s->D;
-		double v = train->X[i];
-		if (i < s->D || v < s->x_low[k]) s->x_low[k] = v;
-		if (i < s->D || v > s->x_high[k]) s->x_high[k] = v;
-	}
+	for (tile t = {0}; next_tile(&t, train, disk, TILE_X);)
+		for (ptrdiff_t i = 0; i < t.n * s->D; i++) {
+			ptrdiff_t k = i % s->D;
+			double v = t.X[i];
+			int first = !t.first && i < s->D;
+			if (first || v < s->x_low[k]) s->x_low[k] = v;
+			if (first || v > s->x_high[k]) s->x_high[k] = v;
+		}
 }
 
 /*  Only likelihoods of which f has the unit of y take scales of y. */
@@ -991,6 +1056,26 @@ static ptrdiff_t count_distinct(const double *X, ptrdiff_t n, ptrdiff_t D)
 		slot[at] = i + 1;
 		count++;
 	}
+	free(slot);
+	return count;
+}
+
+/*  The same of rows on the disk, of which at most LARGE_DISTINCT are counted. Their hashes stand for
+    them. */
+static ptrdiff_t count_distinct_tiles(const part *p, large *disk)
+{
+	enum { ROOM = 1 << 18 };
+	uint64_t *slot = take(ROOM, sizeof *slot);
+	ptrdiff_t count = 0, D = disk->s->D;
+	for (tile t = {0}; count < LARGE_DISTINCT && next_tile(&t, p, disk, TILE_X);)
+		for (ptrdiff_t i = 0; i < t.n && count < LARGE_DISTINCT; i++) {
+			uint64_t h = hash_doubles(0, t.X + i * D, D);
+			h |= !h;
+			size_t at = (size_t)h % ROOM;
+			while (slot[at] && slot[at] != h) at = (at + 1) % ROOM;
+			count += !slot[at];
+			slot[at] = h;
+		}
 	free(slot);
 	return count;
 }
@@ -1198,6 +1283,10 @@ typedef struct dataset {
 	/* Training targets as the library takes them: train.Y, or with --class-weights [n,2], the class
        and its weight; and these weights [classes], or NULL. */
 	double *Y, *class_weight;
+	/* Training rows that stay on the disk, where train.X and Y are NULL; else NULL. Of these rows at
+	   most SAMPLE_MOST, for what needs some in memory: all, if they are no more. */
+	large *disk;
+	part sample;
 	outlier outliers[MOST_OUTLIERS];
 	int outlier_count;
 	ptrdiff_t dropped;
@@ -1209,16 +1298,33 @@ typedef struct dataset {
 	bytes notes;
 } dataset;
 
+enum { SAMPLE_MOST = 20000 };
+
+/*  Training rows in memory: all, or of those on the disk the sample. */
+static const part *rows_in_memory(const dataset *d) { return d->disk ? &d->sample : &d->train; }
+
+static long train_line(const dataset *d, ptrdiff_t k)
+{
+	return d->disk ? table_line(&d->disk->t, large_row(d->disk, k)) : d->train.line[k];
+}
+
+/*  The number of distinct training rows. */
+static ptrdiff_t distinct_rows(const dataset *d)
+{
+	return d->disk ? count_distinct_tiles(&d->train, d->disk)
+				   : count_distinct(d->train.X, d->train.n, d->s.D);
+}
+
 /*  The columns of Y. */
 static int y_columns(const dataset *d) { return d->class_weight ? 2 : d->s.target_count; }
 
 /*  Do all these rows have the same value in this column? */
 static int is_constant(const table *t, const rows *r, int column)
 {
+	double first = r->n ? table_row(t, r->row[0])[column] : 0;
 	for (ptrdiff_t i = 1; i < r->n; i++) {
-		double a = t->values[r->row[0] * t->columns + column],
-			   v = t->values[r->row[i] * t->columns + column];
-		if (v < a || v > a) return 0;
+		double v = table_row(t, r->row[i])[column];
+		if (v < first || v > first) return 0;
 	}
 	return 1;
 }
@@ -1270,33 +1376,47 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/*  Finds the farthest cell of a column of numbers. The spread is the range without the tenths at
-    both ends, of at most 10,000 rows. */
-static void find_outlier(dataset *d, const table *t, const rows *train, int column)
+/*  Columns that are looked at in one pass over the rows. */
+enum { OUTLIER_COLUMNS = 64, OUTLIER_ROWS = 10000 };
+
+/*  Finds the farthest cell of each of these columns of numbers. The spread is the range without the
+    tenths at both ends, of at most 10,000 rows. */
+static void find_outliers_of(
+		dataset *d, const table *t, const rows *train, const int *column, int count)
 {
-	enum { MOST = 10000, DISTANT = 1000 };
-	ptrdiff_t n = smaller(train->n, MOST), farthest = 0;
-	double *sorted = take_doubles(n, 1), most = 0;
-	for (ptrdiff_t i = 0; i < n; i++)
-		sorted[i] = t->values[train->row[(ptrdiff_t)((double)i * (double)train->n / (double)n)] *
-									  t->columns +
-							  column];
-	qsort(sorted, (size_t)n, sizeof *sorted, by_value);
-	double median = sorted[n / 2], spread = sorted[n - 1 - n / 10] - sorted[n / 10];
+	enum { DISTANT = 1000 };
+	ptrdiff_t n = smaller(train->n, OUTLIER_ROWS), farthest[OUTLIER_COLUMNS] = {0};
+	double *sorted = take_doubles(n, count), median[OUTLIER_COLUMNS], spread[OUTLIER_COLUMNS],
+		   most[OUTLIER_COLUMNS] = {0}, value[OUTLIER_COLUMNS] = {0};
+	for (ptrdiff_t i = 0; i < n; i++) {
+		ptrdiff_t k = (ptrdiff_t)((double)i * (double)train->n / (double)n);
+		const double *cell = table_row(t, train->row[k]);
+		for (int c = 0; c < count; c++) sorted[c * n + i] = cell[column[c]];
+	}
+	for (int c = 0; c < count; c++) {
+		double *own = sorted + c * n;
+		qsort(own, (size_t)n, sizeof *own, by_value);
+		median[c] = own[n / 2];
+		spread[c] = own[n - 1 - n / 10] - own[n / 10];
+	}
 	free(sorted);
 	for (ptrdiff_t i = 0; i < train->n; i++) {
-		double distance = fabs(t->values[train->row[i] * t->columns + column] - median);
-		if (distance > most) {
-			most = distance;
-			farthest = train->row[i];
+		const double *cell = table_row(t, train->row[i]);
+		for (int c = 0; c < count; c++) {
+			double distance = fabs(cell[column[c]] - median[c]);
+			if (!(distance > most[c])) continue;
+			most[c] = distance;
+			farthest[c] = train->row[i];
+			value[c] = cell[column[c]];
 		}
 	}
-	if (d->outlier_count == MOST_OUTLIERS || train->n < 10 || !(spread > 0) ||
-			!(most > DISTANT * spread))
-		return;
-	outlier o = {
-			t->lines[farthest], column, t->values[farthest * t->columns + column], most / spread};
-	d->outliers[d->outlier_count++] = o;
+	for (int c = 0; c < count; c++) {
+		if (d->outlier_count == MOST_OUTLIERS || train->n < 10 || !(spread[c] > 0) ||
+				!(most[c] > DISTANT * spread[c]))
+			continue;
+		outlier o = {table_line(t, farthest[c]), column[c], value[c], most[c] / spread[c]};
+		d->outliers[d->outlier_count++] = o;
+	}
 }
 
 /*  The distance in words; it overflows where a column is less than 1e-308 wide. */
@@ -1310,9 +1430,16 @@ static const char *distance_text(char text[40], double distance)
 static void find_outliers(dataset *d, const table *t, const rows *train)
 {
 	const schema *s = &d->s;
-	for (int i = 0; i < s->input_count; i++)
-		if (!s->inputs[i].level_count) find_outlier(d, t, train, s->inputs[i].column);
-	for (int i = 0; i < s->target_count; i++) find_outlier(d, t, train, s->targets[i].column);
+	int column[OUTLIER_COLUMNS], count = 0;
+	for (int i = 0; i < s->input_count + s->target_count; i++) {
+		const field *f = i < s->input_count ? &s->inputs[i] : &s->targets[i - s->input_count];
+		if (i < s->input_count && f->level_count) continue;
+		column[count++] = f->column;
+		if (count < OUTLIER_COLUMNS) continue;
+		find_outliers_of(d, t, train, column, count);
+		count = 0;
+	}
+	if (count) find_outliers_of(d, t, train, column, count);
 	for (int i = 0; i < d->outlier_count; i++) {
 		const outlier *o = &d->outliers[i];
 		char distance[40];
@@ -1373,7 +1500,8 @@ static int note_absent_classes(dataset *d)
 	int absent = 0;
 	if (!has_classes(d->s.likelihood)) return 0;
 	char *present = take((size_t)f->level_count, 1);
-	for (ptrdiff_t i = 0; i < d->train.n; i++) present[(int)d->train.Y[i]] = 1;
+	for (tile t = {0}; next_tile(&t, &d->train, d->disk, TILE_Y);)
+		for (ptrdiff_t i = 0; i < t.n; i++) present[(int)t.Y[i]] = 1;
 	for (int k = 0; k < f->level_count; k++) {
 		if (present[k] || absent++ >= SHOWN) continue;
 		bytes_print(&d->notes, "%s%s",
@@ -1397,16 +1525,22 @@ static void weigh_classes(dataset *d, const options *o)
 				likelihood_text(d->s.likelihood));
 	int classes = f->level_count, balanced = strcmp(text, "balanced") == 0;
 	double sum = 0, *weight = d->class_weight = take_doubles(classes, 1);
-	d->Y = take_doubles(n, 2);
 	for (int k = 0; k < classes; k++) weight[k] = !balanced;
-	for (ptrdiff_t i = 0; i < n && balanced; i++) weight[(int)d->train.Y[i]]++;
+	for (tile t = {0}; balanced && next_tile(&t, &d->train, d->disk, TILE_Y);)
+		for (ptrdiff_t i = 0; i < t.n; i++) weight[(int)t.Y[i]]++;
 	for (int k = 0; k < classes && balanced; k++)
 		weight[k] = weight[k] > 0 ? (double)n / (classes * weight[k]) : 1;
 	if (!balanced) weights_parse(text, f, weight);
-	for (ptrdiff_t i = 0; i < n; i++) {
-		d->Y[2 * i] = d->train.Y[i];
-		sum += d->Y[2 * i + 1] = weight[(int)d->train.Y[i]];
-	}
+	if (!d->disk) d->Y = take_doubles(n, 2);
+	for (tile t = {0}; next_tile(&t, &d->train, d->disk, TILE_Y);)
+		for (ptrdiff_t i = 0; i < t.n; i++) {
+			double w = weight[(int)t.Y[i]];
+			sum += w;
+			if (d->disk) continue;
+			d->Y[2 * i] = t.Y[i];
+			d->Y[2 * i + 1] = w;
+		}
+	if (d->disk) d->disk->weight = weight;
 	if (!(sum > 0)) die(BAD_INPUT, "--class-weights %s: all training rows have weight 0", text);
 	bytes_print(&d->notes, "note: weights of classes:");
 	for (int k = 0; k < classes; k++)
@@ -1430,11 +1564,48 @@ static int *classes_of(const schema *s, const table *t, const binding *b, const 
 	if (!has_classes(s->likelihood)) return NULL;
 	int *class = take((size_t)r->n, sizeof *class);
 	for (ptrdiff_t i = 0; i < r->n; i++)
-		class[i] = (int)target_value(s, b, t->values[r->row[i] * t->columns + b->target[0]]);
+		class[i] = (int)target_value(s, b, table_row(t, r->row[i])[b->target[0]]);
 	return class;
 }
 
+/*  --image: the scale of all pixels. */
+static void dataset_images(dataset *d, const options *o)
+{
+	schema *s = &d->s;
+	if (d->disk && is_image(o))
+		die(BAD_INPUT, "--image: its rows have to be in memory: --memory %.0fM allows that",
+				1 + (double)d->disk->t.rows * d->disk->t.columns * 8 / 1048576);
+	images_scales(o, d->train.X, d->train.n, s->D, s->x_mean, s->x_scale);
+}
+
+/*  Reads the sample of training rows on the disk. */
+static void dataset_sample(dataset *d)
+{
+	const schema *s = &d->s;
+	large *l = d->disk;
+	ptrdiff_t n = smaller(d->train.n, SAMPLE_MOST);
+	part p = {n, take_doubles(n, s->D), take_doubles(n, s->target_count),
+			take((size_t)n, sizeof *p.line)};
+	for (ptrdiff_t i = 0; i < n; i++) {
+		ptrdiff_t k = (ptrdiff_t)((double)i * (double)d->train.n / (double)n);
+		large_need(l, k, 1, p.X + i * s->D, p.Y + i * s->target_count);
+		p.line[i] = train_line(d, k);
+	}
+	d->sample = p;
+}
+
 /* ---- other scales ---- */
+
+/*  One input of all training rows, or the first target. */
+static double *train_numbers(const dataset *d, int which, ptrdiff_t input)
+{
+	ptrdiff_t stride = which == TILE_X ? d->s.D : d->s.target_count;
+	double *to = take_doubles(d->train.n, 1), *next = to;
+	for (tile t = {0}; next_tile(&t, &d->train, d->disk, which);)
+		for (ptrdiff_t k = 0; k < t.n; k++)
+			*next++ = (which == TILE_X ? t.X : t.Y)[k * stride + input];
+	return to;
+}
 
 /*  Gives text columns the numbers of --levels means: those of training rows come from the other
     folds of five. Their codes were encoded as if they were ordinal. */
@@ -1444,22 +1615,39 @@ static void levels_make(dataset *d, const options *o)
 	schema *s = &d->s;
 	part *p = &d->train;
 	uint64_t seed = (uint64_t)option_integer(o, OPT_SEED, 0, LLONG_MAX) ^ 0x6c6576656cu;
-	char *fold = take((size_t)p->n, 1);
-	for (ptrdiff_t i = 0; i < p->n; i++) fold[i] = (char)(permute(seed, p->n, i) % LEVEL_FOLDS);
+	char *fold = NULL;
+	double *y = NULL, **means = take((size_t)s->input_count, sizeof *means);
 	ptrdiff_t at = 0;
 	for (int i = 0; i < s->input_count; at += field_inputs(&s->inputs[i]), i++) {
 		field *f = &s->inputs[i];
 		if (!f->means) continue;
-		double *code = take_doubles(p->n, 1);
-		for (ptrdiff_t k = 0; k < p->n; k++) code[k] = p->X[k * s->D + at];
+		if (!fold) {
+			fold = take((size_t)p->n, 1);
+			y = train_numbers(d, TILE_Y, 0);
+			for (ptrdiff_t k = 0; k < p->n; k++)
+				fold[k] = (char)(permute(seed, p->n, k) % LEVEL_FOLDS);
+		}
+		double *code = train_numbers(d, TILE_X, at);
+		means[i] = take_doubles(LEVEL_FOLDS, (ptrdiff_t)f->level_count + 1);
 		for (int j = 0; j <= LEVEL_FOLDS; j++) {
 			int last = j == LEVEL_FOLDS;
-			level_means(f, code, 1, p->Y, p->n, last ? NULL : fold, j, f->means);
-			for (ptrdiff_t k = 0; k < p->n && !last; k++)
+			level_means(f, code, 1, y, p->n, last ? NULL : fold, j, f->means);
+			if (!last)
+				memcpy(means[i] + j * (f->level_count + 1), f->means,
+						((size_t)f->level_count + 1) * sizeof *y);
+			for (ptrdiff_t k = 0; k < p->n && !last && p->X; k++)
 				if (fold[k] == j) p->X[k * s->D + at] = f->means[(int)code[k]];
 		}
 		free(code);
 	}
+	free(y);
+	if (d->disk && fold) {
+		d->disk->fold = fold;
+		d->disk->means = means;
+		return;
+	}
+	for (int i = 0; i < s->input_count; i++) free(means[i]);
+	free(means);
 	free(fold);
 }
 
@@ -1489,11 +1677,12 @@ static ptrdiff_t first_input(const schema *s, int i)
 }
 
 /*  Fits one transform to the training rows of an input; returns why there is none, or NULL. */
-static const char *transform_input(schema *s, const part *p, ptrdiff_t input, int kind)
+static const char *transform_input(dataset *d, ptrdiff_t input, int kind)
 {
-	double *sorted = take_doubles(p->n, 1);
+	schema *s = &d->s;
+	const part *p = &d->train;
+	double *sorted = train_numbers(d, TILE_X, input);
 	odvgp_transform *t = &s->transforms[input];
-	for (ptrdiff_t k = 0; k < p->n; k++) sorted[k] = p->X[k * s->D + input];
 	qsort(sorted, (size_t)p->n, sizeof *sorted, by_value);
 	free((double *)(uintptr_t)t->from);
 	const char *reason = transform_fit(t, kind, sorted, p->n);
@@ -1532,12 +1721,12 @@ static void transform_item(dataset *d, const table *t, const char *item)
 		}
 		for (ptrdiff_t k = 0; k < field_inputs(f); k++) {
 			ptrdiff_t input = first_input(s, i) + k;
-			const char *reason = transform_input(s, &d->train, input, kind);
+			const char *reason = transform_input(d, input, kind);
 			if (!reason) continue;
 			if (!all)
 				die(BAD_INPUT, "--transform %s: %s %s", item, COLUMN_TEXT(f->column, f->name),
 						reason);
-			transform_input(s, &d->train, input, ODVGP_TRANSFORM_NONE);
+			transform_input(d, input, ODVGP_TRANSFORM_NONE);
 		}
 	}
 	if (!found) die(BAD_INPUT, "--transform %s: is no input of the model", item);
@@ -1595,15 +1784,14 @@ static void target_make(dataset *d, const options *o)
 	if (s->target_count > 1 || s->likelihood != ODVGP_LIKELIHOOD_GAUSSIAN)
 		die(BAD_INPUT, "--target-transform %s: only for one target and --likelihood gaussian",
 				name);
-	double *sorted = take_doubles(d->train.n, 1);
-	memcpy(sorted, d->train.Y, (size_t)d->train.n * sizeof *sorted);
+	double *sorted = train_numbers(d, TILE_Y, 0);
+	odvgp_column_scales(sorted, d->train.n, 1, &s->y_raw[0], &s->y_raw[1], NULL);
 	qsort(sorted, (size_t)d->train.n, sizeof *sorted, by_value);
 	const char *reason = transform_fit(&s->y, kind, sorted, d->train.n);
 	free(sorted);
 	if (reason)
 		die(BAD_INPUT, "--target-transform %s: %s %s", name,
 				COLUMN_TEXT(s->targets[0].column, s->targets[0].name), reason);
-	odvgp_column_scales(d->train.Y, d->train.n, 1, &s->y_raw[0], &s->y_raw[1], NULL);
 }
 
 /*  Indicators of texts stay 0 and 1 (--levels shared). */
@@ -1639,6 +1827,153 @@ static void levels_kernel(options *o, const schema *s)
 	free(groups.at);
 }
 
+/* ---- --transform auto: by validation ---- */
+
+/*  Skewed columns become logarithms, those with far values asinh: "0=log,3=asinh"; NULL: none is. */
+static char *transform_proposal(const schema *s, const part *p)
+{
+	bytes b = {NULL, 0, 0};
+	double *sorted = take_doubles(p->n, 1);
+	for (int i = 0; i < s->input_count; i++) {
+		ptrdiff_t input = first_input(s, i), n = p->n;
+		if (!has_numbers(&s->inputs[i]) || field_inputs(&s->inputs[i]) > 1) continue;
+		for (ptrdiff_t k = 0; k < n; k++) sorted[k] = p->X[k * s->D + input];
+		qsort(sorted, (size_t)n, sizeof *sorted, by_value);
+		double low = sorted[n / 2] - sorted[0], high = sorted[n - 1] - sorted[n / 2],
+			   middle = sorted[n - 1 - n / 4] - sorted[n / 4];
+		int skewed = high > 5 * low, far = low + high > 10 * middle;
+		if (skewed || far)
+			bytes_print(&b, "%s%d=%s", b.used ? "," : "", s->inputs[i].column,
+					skewed ? "log" : "asinh");
+	}
+	free(sorted);
+	return b.at;
+}
+
+/*  Rows of a probe, in the units of the data, and what its model says of the last `held` of them. */
+typedef struct probe {
+	ptrdiff_t n, held, P;
+	double *X, *Y;
+} probe;
+
+/*  At most this many rows, of which every fourth is held out; steps and points of its models. */
+enum { PROBE_ROWS = 2000, PROBE_STEPS = 40, PROBE_POINTS = 100, PROBE_CLASSES = 10 };
+
+/*  Draws the rows, and gives classes a column each: 0 and 1. */
+static probe probe_make(const dataset *d, uint64_t seed)
+{
+	const schema *s = &d->s;
+	const part *p = &d->train;
+	int classes = has_classes(s->likelihood) ? s->targets[0].level_count : 0;
+	probe r = {smaller(p->n, PROBE_ROWS), 0,
+			classes ? smaller(classes, PROBE_CLASSES) : s->target_count, NULL, NULL};
+	r.held = r.n / 4;
+	r.X = take_doubles(r.n, s->D);
+	r.Y = take_doubles(r.n, r.P);
+	for (ptrdiff_t i = 0, to; i < p->n; i++) {
+		if ((to = permute(seed, p->n, i)) >= r.n) continue;
+		memcpy(r.X + to * s->D, p->X + i * s->D, (size_t)s->D * sizeof *r.X);
+		for (ptrdiff_t k = 0; k < r.P; k++)
+			r.Y[to * r.P + k] = classes ? (double)((ptrdiff_t)p->Y[i] == k) : p->Y[i * r.P + k];
+	}
+	return r;
+}
+
+/*  log p of the held rows by a sparse model of the others whose columns are transformed as the list
+    says; NULL: there is no such model. */
+static double *probe_run(const probe *r, const dataset *d, const table *t, const char *list)
+{
+	ptrdiff_t D = d->s.D, P = r->P, n = r->n - r->held;
+	dataset own;
+	memset(&own, 0, sizeof own);
+	own.s = d->s;
+	own.s.transforms = NULL;
+	own.train.n = n;
+	own.train.X = r->X;
+	transforms_fit(&own, t, list);
+	double *X = take_doubles(r->n, D), *Y = take_doubles(r->n, P), *mean = take_doubles(D + P, 1),
+		   *scale = take_doubles(D + P, 1), *logp = take_doubles(r->held, 1);
+	memcpy(X, r->X, (size_t)(r->n * D) * sizeof *X);
+	if (own.s.transforms) odvgp_transform_columns(X, r->n, D, own.s.transforms, X, NULL);
+	odvgp_column_scales(X, n, D, mean, scale, NULL);
+	odvgp_standardise(X, r->n, D, mean, scale, X, NULL);
+	odvgp_column_scales(r->Y, n, P, mean + D, scale + D, NULL);
+	odvgp_standardise(r->Y, r->n, P, mean + D, scale + D, Y, NULL);
+	odvgp_config c = odvgp_config_defaults(n, D, P, smaller(PROBE_POINTS, n / 4), 0);
+	c.layer[0].kernel = "matern52(ard)";
+	c.objective = ODVGP_OBJECTIVE_COLLAPSED;
+	c.optim.kind = ODVGP_OPTIMIZER_LBFGS;
+	odvgp_model *m = NULL;
+	odvgp_status bad = odvgp_model_create(&m, &c, X, Y, NULL, NULL);
+	if (!bad) bad = odvgp_fit(m, X, Y, PROBE_STEPS, NULL, NULL);
+	size_t size = bad ? 0 : odvgp_fit_q_scratch(m, NULL),
+		   block_size = bad ? 0 : odvgp_predictor_size(m, NULL);
+	void *scratch = take(size, 1), *block = take(block_size, 1);
+	odvgp_server server;
+	if (!bad) bad = odvgp_fit_q(m, X, Y, NULL, scratch, size, NULL);
+	if (!bad) bad = odvgp_freeze(m, NULL, block, block_size, NULL);
+	if (!bad) bad = odvgp_server_from_block(&server, block, block_size, ODVGP_ISA_AUTO, NULL);
+	free(scratch);
+	size = bad ? 0 : odvgp_predict_scratch(&server, 256, NULL);
+	scratch = take(size, 1);
+	if (!bad)
+		bad = odvgp_predict_logp(&server, X + n * D, Y + n * P, r->held, logp, scratch, size, NULL);
+	if (m) odvgp_model_free(m);
+	for (ptrdiff_t k = 0; own.s.transforms && k < D; k++)
+		free((double *)(uintptr_t)own.s.transforms[k].from);
+	free(own.s.transforms);
+	free(scratch), free(block), free(X), free(Y), free(mean), free(scale);
+	if (!bad) return logp;
+	free(logp);
+	return NULL;
+}
+
+/*  The list that --transform auto stands for: none, unless one is better on held rows by more than two
+    standard errors of the mean of the rows' differences. The best of these. */
+static char *transform_choose(dataset *d, const table *t, const options *o)
+{
+	enum { LISTS = 4 };
+	uint64_t seed = (uint64_t)option_integer(o, OPT_SEED, 0, LLONG_MAX) ^ 0x7472616e73u;
+	char *list[LISTS] = {copy_text("none"), transform_proposal(&d->s, &d->train),
+			copy_text("all=asinh"), copy_text("all=linear")};
+	int best = 0;
+	double most = 0;
+	probe r = probe_make(d, seed);
+	double *without = r.held >= 10 ? probe_run(&r, d, t, list[0]) : NULL;
+	for (int k = 1; k < LISTS && without; k++) {
+		double *logp = list[k] ? probe_run(&r, d, t, list[k]) : NULL, sum = 0, squares = 0;
+		if (!logp) continue;
+		for (ptrdiff_t i = 0; i < r.held; i++) sum += (logp[i] - without[i]) / (double)r.held;
+		for (ptrdiff_t i = 0; i < r.held; i++)
+			squares += (logp[i] - without[i] - sum) * (logp[i] - without[i] - sum);
+		double error = sqrt(squares) / (double)r.held;
+		bytes_print(&d->notes, "note: --transform %s: %+.3g nats a held row, standard error %.2g\n",
+				list[k], sum, error);
+		if (sum > 2 * error && sum > most) best = k, most = sum;
+		free(logp);
+	}
+	free(without), free(r.X), free(r.Y);
+	for (int k = 0; k < LISTS; k++)
+		if (k != best) free(list[k]);
+	return list[best];
+}
+
+/*  The transforms of a model that is resumed. */
+static void transforms_copy(schema *s, const schema *before)
+{
+	if (!before->transforms || before->D != s->D) return;
+	s->transforms = take((size_t)s->D, sizeof *s->transforms);
+	for (ptrdiff_t d = 0; d < s->D; d++) {
+		odvgp_transform *to = &s->transforms[d];
+		*to = before->transforms[d];
+		double *knots = to->knots ? take_doubles(2, to->knots) : NULL;
+		for (ptrdiff_t k = 0; k < 2 * to->knots; k++)
+			knots[k] = k < to->knots ? to->from[k] : to->to[k - to->knots];
+		to->from = knots;
+		to->to = knots ? knots + to->knots : NULL;
+	}
+}
+
 /*  Makes the data of a training from the table of --data. before: the schema of the model that is
     resumed, or NULL. */
 static void dataset_make(dataset *d, const table *t, const options *o, const schema *before)
@@ -1661,6 +1996,11 @@ static void dataset_make(dataset *d, const table *t, const options *o, const sch
 	split_rows(o, &all, class, t->rows, cut);
 	free(class);
 	d->calibrates = calibrates(o, s, cut[PART_TRAIN].n);
+	if (d->calibrates && !t->values) {
+		if (o->given[OPT_CALIBRATE])
+			die(BAD_INPUT, "--calibrate: not where rows stay on the disk");
+		d->calibrates = 0;
+	}
 	split_validation(o, d->calibrates, cut);
 	if (!is_image(o)) {
 		drop_constants(d, t, o->value[OPT_FOLDS] ? &all : &cut[0], before);
@@ -1670,13 +2010,17 @@ static void dataset_make(dataset *d, const table *t, const options *o, const sch
 	for (int i = 0; i < s->input_count; i++) s->D += field_inputs(&s->inputs[i]);
 	images_check(o, s->D);
 	b = bind_columns(s, t, path, MISFIT_FATAL);
-	d->train = encode(s, t, &b, &cut[PART_TRAIN]);
-	levels_make(d, o);
-	d->test = encode(s, t, &b, &cut[PART_TEST]);
-	d->valid = encode(s, t, &b, &cut[PART_VALID]);
 	if (has_classes(s->likelihood) && is_constant(t, &cut[0], s->targets[0].column))
 		die(BAD_INPUT, "%s: %s has one class only in the training rows", path_text(path),
 				COLUMN_TEXT(s->targets[0].column, s->targets[0].name));
+	if (t->values) d->train = encode(s, t, &b, &cut[PART_TRAIN]);
+	else {
+		d->train.n = cut[PART_TRAIN].n;
+		d->disk = large_make(t, s, path, &cut[PART_TRAIN]);
+	}
+	levels_make(d, o);
+	d->test = encode(s, t, &b, &cut[PART_TEST]);
+	d->valid = encode(s, t, &b, &cut[PART_VALID]);
 	binding_free(&b, s);
 	rows_free(&all);
 	for (int k = 0; k < PARTS; k++) rows_free(&cut[k]);
@@ -1685,21 +2029,30 @@ static void dataset_make(dataset *d, const table *t, const options *o, const sch
 		d->test = read_test_file(s, o, o->value[OPT_TEST], drop, &d->notes);
 	}
 	s->n_train = d->train.n + (d->calibrates ? d->valid.n : 0);
-	s->checksum = hash_doubles(hash_doubles((uint64_t)s->D, d->train.X, d->train.n * s->D),
-			d->train.Y, d->train.n * s->target_count);
-	schema_ranges(s, &d->train);
+	s->checksum = (uint64_t)s->D;
+	for (tile k = {0}; next_tile(&k, &d->train, d->disk, TILE_X);)
+		s->checksum = hash_doubles(s->checksum, k.X, k.n * s->D);
+	for (tile k = {0}; next_tile(&k, &d->train, d->disk, TILE_Y);)
+		s->checksum = hash_doubles(s->checksum, k.Y, k.n * s->target_count);
+	schema_ranges(s, &d->train, d->disk);
 	if (is_image(o) && strcmp(o->value[OPT_TRANSFORM], "none") != 0)
 		die(BAD_INPUT, "--transform: pixels of --image share one scale");
-	transforms_fit(d, t, o->value[OPT_TRANSFORM]);
+	char *list = !before && strcmp(o->value[OPT_TRANSFORM], "auto") == 0 ? transform_choose(d, t, o)
+																		 : NULL;
+	if (before) transforms_copy(s, before);
+	else transforms_fit(d, t, list ? list : o->value[OPT_TRANSFORM]);
+	free(list);
 	target_make(d, o);
 	part *parts[PARTS] = {&d->train, &d->test, &d->valid};
 	for (int k = 0; k < PARTS; k++) {
 		part *p = parts[k];
+		if (k == PART_TRAIN && d->disk) continue;
 		if (s->transforms) odvgp_transform_columns(p->X, p->n, s->D, s->transforms, p->X, NULL);
 		for (ptrdiff_t i = 0; i < p->n && s->y.kind; i++) p->Y[i] = target_of(s, p->Y[i]);
 	}
-	schema_scales(s, &d->train);
-	images_scales(o, d->train.X, d->train.n, s->D, s->x_mean, s->x_scale);
+	if (d->disk) d->disk->stage = LARGE_TRANSFORMED;
+	schema_scales(s, &d->train, d->disk);
+	dataset_images(d, o);
 	indicators_stay(s, o);
 	if (schema_is_new(s)) {
 		bytes_print(&d->notes, "note: the model learns ");
@@ -1708,10 +2061,15 @@ static void dataset_make(dataset *d, const table *t, const options *o, const sch
 	}
 	for (int k = 0; k < PARTS; k++) {
 		part *p = parts[k];
-		odvgp_standardise(p->X, p->n, s->D, s->x_mean, s->x_scale, p->X, NULL);
-		odvgp_standardise(p->Y, p->n, s->target_count, s->y_mean, s->y_scale, p->Y, NULL);
-		check_finite(p, s, k == PART_TEST && o->value[OPT_TEST] ? o->value[OPT_TEST] : path);
+		large *disk = k == PART_TRAIN ? d->disk : NULL;
+		if (disk) disk->stage = LARGE_SCALED;
+		else {
+			odvgp_standardise(p->X, p->n, s->D, s->x_mean, s->x_scale, p->X, NULL);
+			odvgp_standardise(p->Y, p->n, s->target_count, s->y_mean, s->y_scale, p->Y, NULL);
+		}
+		check_finite(p, disk, s, k == PART_TEST && o->value[OPT_TEST] ? o->value[OPT_TEST] : path);
 	}
+	if (d->disk) dataset_sample(d);
 	d->absent = note_absent_classes(d);
 	weigh_classes(d, o);
 }
@@ -1745,12 +2103,15 @@ static void dataset_read(dataset *d, const options *o, const schema *before)
 	dataset_check(o);
 	read_table(&t, path, o, NULL);
 	dataset_make(d, &t, o, before);
-	table_free(&t);
+	if (d->disk) d->disk->owned = 1;
+	else table_free(&t);
 }
 
 static void dataset_free(dataset *d)
 {
+	large_free(d->disk);
 	schema_free(&d->s);
+	part_free(&d->sample);
 	if (d->Y != d->train.Y) free(d->Y);
 	free(d->class_weight);
 	part_free(&d->train);

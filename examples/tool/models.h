@@ -637,7 +637,7 @@ static ptrdiff_t share_of(ptrdiff_t distinct, ptrdiff_t each)
 /*  Sets the sizes from options and data. Surprises go into the notes. */
 static void config_sizes(odvgp_config *c, options *o, const dataset *d, bytes *notes)
 {
-	ptrdiff_t n = d->train.n, rows = count_distinct(d->train.X, n, d->s.D), top = c->layers - 1,
+	ptrdiff_t n = d->train.n, rows = distinct_rows(d), top = c->layers - 1,
 			  patches = patch_count(c, top), inputs = rows * patches;
 	const basis *b = basis_of(o);
 	if (is_exact(b)) refuse_many_rows(*c, n);
@@ -826,6 +826,7 @@ static odvgp_model *model_make(options *o, const dataset *d, const workers *w, o
 	/* The variance of y is finite only for df > 2. */
 	if (c.lik.kind == ODVGP_LIKELIHOOD_STUDENTT) odvgp_set_bounds(model, "df", 2.1, HUGE_VAL, NULL);
 	if (o->value[OPT_FREEZE]) freeze_slots(model, o->value[OPT_FREEZE]);
+	if (d->disk) large_set_reader(d->disk, model, large_for_library);
 	return model;
 }
 
@@ -835,13 +836,14 @@ static void start_failed(odvgp_status s, const odvgp_info *info, const odvgp_mod
 {
 	const char *must = odvgp_likelihood_about(odvgp_model_config(m)->lik.kind).target_must;
 	if (s != ODVGP_E_ARG || info->row < 0 || info->row >= d->train.n) die_of(s, info, NULL);
-	const double *y = d->train.Y + info->row * d->s.target_count;
+	const double *y = d->disk ? d->disk->y : d->train.Y + info->row * d->s.target_count;
 	int k = 0;
+	if (d->disk) large_need(d->disk, info->row, 1, d->disk->x, NULL);
 	while (k < d->s.target_count - 1 && (y[k] < info->value || y[k] > info->value)) k++;
 	if (y[k] < info->value || y[k] > info->value) die_of(s, info, NULL); /* a weight, an exposure */
 	const field *f = &d->s.targets[k];
 	die(BAD_INPUT, "%s: line %ld, %s: %.10g: %s, for --likelihood %s",
-			path_text(o->value[OPT_DATA]), d->train.line[info->row],
+			path_text(o->value[OPT_DATA]), train_line(d, info->row),
 			COLUMN_TEXT(f->column, f->name), info->value, must, o->value[OPT_LIKELIHOOD]);
 }
 

@@ -20,6 +20,7 @@ enum {
 	EXPORT = 64,
 	BUDGET = 128,
 	UPDATE = 256,
+	CONVERT = 512,
 	FIT = TRAIN | COMPARE | BUDGET,
 	USE = PREDICT | SAMPLE,
 	/* Commands that read rows. */
@@ -30,7 +31,8 @@ enum {
 /*    id, name, argument (words: the choices; "=field": those of the library's config), default,
       commands and KEPT, help */
 #define OPTIONS(X) \
-    X(DATA, "data", "FILE", NULL, ROWS, "CSV file, or - for standard input") \
+    X(DATA, "data", "FILE", NULL, ROWS, \
+      "CSV file, - for standard input, table of odvgp convert, or NumPy's .npy") \
     X(MODEL, "model", "FILE", NULL, TRAIN | USE | UPDATE | INFO | EXPORT | BUDGET, \
       "model file; train writes it (default: the data's name.odvgp), and budget (NAME.odvgp)") \
     X(OUT, "out", "FILE", NULL, USE | UPDATE | EXPORT | BUDGET, \
@@ -70,12 +72,14 @@ enum {
       "levels of a column in order (may be repeated)") \
     X(MISSING, "missing", "error|drop", "error", ROWS | KEPT, \
       "what to do with rows that hold empty cells, NA, nan, null, none or ?") \
-    X(HEADER, "header", "auto|yes|no", "auto", ROWS, "does the first line hold names?") \
-    X(SEP, "sep", "auto|CHAR", "auto", ROWS, \
+    X(HEADER, "header", "auto|yes|no", "auto", ROWS | CONVERT, "does the first line hold names?") \
+    X(SEP, "sep", "auto|CHAR", "auto", ROWS | CONVERT, \
       "separator: comma, semicolon, tab, space, or the character itself") \
-    X(DECIMAL, "decimal", ".|,", ".", ROWS, "decimal point of the numbers") \
-    X(THOUSANDS, "thousands", "none|CHAR", "none", ROWS, \
+    X(DECIMAL, "decimal", ".|,", ".", ROWS | CONVERT, "decimal point of the numbers") \
+    X(THOUSANDS, "thousands", "none|CHAR", "none", ROWS | CONVERT, \
       "between groups of three digits: , . ' _ or space") \
+    X(MEMORY, "memory", "BYTES", "1G", ROWS, \
+      "a data file that is larger stays on the disk, a CSV file as a temporary table") \
     X(DATES, "dates", "LIST", "days", FIT | KEPT, \
       "what dates become: days, yearday and weekday, joined by +") \
     X(TRANSFORM, "transform", "LIST", "none", FIT | KEPT, \
@@ -192,7 +196,7 @@ enum {
     X(TRACE, "trace", "FILE", NULL, FIT, "CSV file with a row for each evaluation") \
     X(PLOT, "plot", "FILE", NULL, FIT, "SVG of what was learned, and of the training curves") \
     X(JSON, "json", NULL, NULL, FIT | PREDICT | UPDATE | INFO, "print one JSON object") \
-    X(QUIET, "quiet", NULL, NULL, ROWS, "print no progress and no notes")
+    X(QUIET, "quiet", NULL, NULL, ROWS | CONVERT, "print no progress and no notes")
 /* clang-format on */
 #define OPTION_ID(id, name, argument, preset, where, help) OPT_##id,
 enum { OPTIONS(OPTION_ID) OPTION_COUNT };
@@ -229,6 +233,9 @@ typedef struct options {
 	int fold;
 	/* --out is a model, which may replace that of --model. */
 	int updates;
+	/* convert: its files, in a list that is the caller's. */
+	char **file;
+	int files;
 } options;
 
 /*  The options that an item of --bases may set; the first OWN_SHOWN have a column in the table. */
@@ -291,6 +298,9 @@ static const struct {
 
 static const odvgp_info no_info = {ODVGP_OK, NULL, -1, 0, ""};
 
+/*  Why rows could not be read from the disk, which the library does not know; NULL: they could. */
+static const char *table_failure;
+
 /*  Returns the reason why a call of the library failed. Where the library names a field of the
     config, the text names the option that sets it. The text is valid until the next call, and as
     long as `info`. */
@@ -298,6 +308,7 @@ static const char *reason_of(odvgp_status status, const odvgp_info *info)
 {
 	static char text[sizeof info->text + 40];
 	const char *reason = info->text[0] ? info->text : odvgp_status_text(status);
+	if (status == ODVGP_E_IO && table_failure) return table_failure;
 	size_t length = strcspn(reason, ":");
 	for (size_t i = 0; i < sizeof option_fields / sizeof *option_fields; i++)
 		if (reason[length] && is_word(reason, length, option_fields[i].field)) {
@@ -470,7 +481,8 @@ static const struct {
 	const char *name;
 	int command;
 } command_words[] = {{"train", TRAIN}, {"compare", COMPARE}, {"predict", PREDICT},
-		{"sample", SAMPLE}, {"update", UPDATE}, {"export", EXPORT}, {"budget", BUDGET}, {"info", INFO}};
+		{"sample", SAMPLE}, {"update", UPDATE}, {"export", EXPORT}, {"budget", BUDGET}, {"info", INFO},
+		{"convert", CONVERT}};
 enum { COMMAND_COUNT = sizeof command_words / sizeof *command_words };
 
 /*  The names of these commands: "train, compare and info". */
@@ -507,12 +519,18 @@ static int options_parse(options *o, int command, int argc, char **argv)
 {
 	memset(o, 0, sizeof *o);
 	for (int i = 0; i < OPTION_COUNT; i++) o->value[i] = option_list[i].preset;
+	o->file = argv;
 	for (int i = 0; i < argc; i++) {
 		const char *name = argv[i] + 2, *value = NULL;
 		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) return 1;
 		/* info FILE */
 		if (command == INFO && *argv[i] != '-' && !o->given[OPT_MODEL]) {
 			option_set(o, OPT_MODEL, argv[i]);
+			continue;
+		}
+		/* convert FILE... */
+		if (command == CONVERT && (*argv[i] != '-' || !argv[i][1])) {
+			argv[o->files++] = argv[i];
 			continue;
 		}
 		if (strncmp(argv[i], "--", 2) != 0 || !*name)
@@ -569,6 +587,24 @@ static double option_real(const options *o, int id, double least, double most, c
 static double option_positive(const options *o, int id)
 {
 	return option_real(o, id, DBL_MIN, DBL_MAX, "above 0");
+}
+
+/*  A number of bytes, such as 300M. */
+static double option_bytes(const options *o, int id)
+{
+	static const char units[] = "kMGT";
+	double v = NAN, unit = 1;
+	const char *end = table__number(o->value[id], &v);
+	for (const char *u = units; end && *end && *u; u++) {
+		unit *= 1024;
+		if (toupper((unsigned char)*end) != toupper((unsigned char)*u) || end[1]) continue;
+		v *= unit;
+		end++;
+	}
+	if (!end || *end || !(v >= 0))
+		die(BAD_INPUT, "--%s %s: must be a number of bytes, such as 300M or 2G", option_list[id].name,
+				o->value[id]);
+	return v;
 }
 
 /*  Words of the library as the tool writes them: "joint|natgrad-first|adam-first". */

@@ -230,7 +230,7 @@ static void picture_slice(picture *p, const subject *s, const double *row, ptrdi
 /*  Training rows in the colours of their classes: along one input at the bottom, or over two. */
 static void picture_labels(picture *p, const subject *s, ptrdiff_t input, ptrdiff_t second)
 {
-	const part *from = &s->d->train;
+	const part *from = rows_in_memory(s->d);
 	const field *target = &s->d->s.targets[0];
 	ptrdiff_t D = s->d->s.D, stride = stride_of(from->n, PICTURE_MARKS);
 	for (int k = 0; k < target->level_count && k <= PICTURE_CLASSES; k++) {
@@ -253,13 +253,13 @@ static void picture_one_input(picture *p, const subject *s)
 	double zero = 0;
 	ptrdiff_t n;
 	picture_scene(p, "Data and fit", s->input[0], of_classes(s) ? s->share : s->target);
-	double *x = picked_x(p, s, d->train.X, d->train.n, 0, PICTURE_POINTS, &n);
+	double *x = picked_x(p, s, rows_in_memory(d)->X, rows_in_memory(d)->n, 0, PICTURE_POINTS, &n);
 	/* The legend shows what comes first: of classes, lines. */
 	if (of_classes(s)) picture_slice(p, s, &zero, 0);
 	if (of_classes(s)) picture_labels(p, s, 0, -1);
 	else
 		picture_item(p, PLOT_POINTS, "training rows", x,
-				picked_y(p, s, d->train.Y, d->train.n, PICTURE_POINTS), NULL, n, 7, 0);
+				picked_y(p, s, rows_in_memory(d)->Y, rows_in_memory(d)->n, PICTURE_POINTS), NULL, n, 7, 0);
 	if (d->test.n && !of_classes(s)) {
 		x = picked_x(p, s, d->test.X, d->test.n, 0, PICTURE_POINTS, &n);
 		picture_item(p, PLOT_POINTS, "test rows", x,
@@ -327,8 +327,8 @@ static void picture_two_inputs(picture *p, const subject *s)
 	forecast_run(&f, &s->server, s->w, c.X, c.n);
 	cells_values(&c, s, &f);
 	ptrdiff_t n;
-	double *rows_x = picked_x(p, s, d->train.X, d->train.n, 0, PICTURE_MARKS, &n),
-		   *rows_y = picked_x(p, s, d->train.X, d->train.n, 1, PICTURE_MARKS, &n);
+	double *rows_x = picked_x(p, s, rows_in_memory(d)->X, rows_in_memory(d)->n, 0, PICTURE_MARKS, &n),
+		   *rows_y = picked_x(p, s, rows_in_memory(d)->X, rows_in_memory(d)->n, 1, PICTURE_MARKS, &n);
 	for (int k = 0; k < 2; k++) {
 		plot_scene *scene = picture_scene(p, s->map[k], s->input[0], s->input[1]);
 		scene->xmin = raw_x(s, c.low[0], 0), scene->xmax = raw_x(s, c.high[0], 0);
@@ -353,7 +353,7 @@ static void picture_two_inputs(picture *p, const subject *s)
 /*  The training row nearest to the means of all inputs; its levels occur together. */
 static const double *typical_row(const subject *s)
 {
-	const part *p = &s->d->train;
+	const part *p = rows_in_memory(s->d);
 	ptrdiff_t D = s->d->s.D, best = 0;
 	double least = HUGE_VAL;
 	for (ptrdiff_t i = 0; i < p->n; i++) {
@@ -377,7 +377,7 @@ static void picture_slices(picture *p, const subject *s)
 				p, s->ranked ? titles[k] : NULL, s->input[k], of_classes(s) ? s->share : s->target);
 		picture_slice(p, s, row, s->important[k]);
 		double *x =
-				picked_x(p, s, s->d->train.X, s->d->train.n, s->important[k], PICTURE_MARKS, &n);
+				picked_x(p, s, rows_in_memory(s->d)->X, rows_in_memory(s->d)->n, s->important[k], PICTURE_MARKS, &n);
 		picture_item(p, PLOT_RUG, "training rows", x, x, NULL, n, 7, 0);
 	}
 	plot_same_y(&p->scene[p->scenes - 3], 3);
@@ -387,7 +387,7 @@ static void picture_slices(picture *p, const subject *s)
 static void picture_truth(picture *p, const subject *s)
 {
 	const dataset *d = s->d;
-	const part *from = d->test.n ? &d->test : &d->train;
+	const part *from = d->test.n ? &d->test : rows_in_memory(d);
 	ptrdiff_t D = d->s.D, stride = stride_of(from->n, PICTURE_POINTS), count = 0;
 	int P = d->s.target_count;
 	double *X = take_doubles(from->n / stride + 1, D),
@@ -423,7 +423,7 @@ enum { CALIBRATION_ROWS = 10 };
 static void picture_calibration(picture *p, const subject *s)
 {
 	const dataset *d = s->d;
-	const part *from = d->test.n ? &d->test : &d->train;
+	const part *from = d->test.n ? &d->test : rows_in_memory(d);
 	ptrdiff_t count = 0, few = 0;
 	double *x = picture_numbers(p, ECE_BINS), *y = picture_numbers(p, ECE_BINS),
 		   *few_x = picture_numbers(p, ECE_BINS), *few_y = picture_numbers(p, ECE_BINS),

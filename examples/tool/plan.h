@@ -165,7 +165,7 @@ static plan plan_make(options *o, const dataset *d, const workers *w)
 	plan p = {0, 0, 0, 1, 0, 0};
 	if (!is_auto(o)) return p;
 	p.made = 1;
-	ptrdiff_t n = d->train.n, distinct = count_distinct(d->train.X, n, d->s.D);
+	ptrdiff_t n = d->train.n, distinct = distinct_rows(d);
 	double budget = plan_budget(o, (double)n, o->value[OPT_MINUTES] ? measured_rate(w, 0) : 0);
 	double D = (double)d->s.D, most = sqrt(budget / (60 * 8 * (double)n));
 	ptrdiff_t points = (ptrdiff_t)fmin(most, MOST_SGPR) / 8 * 8;

@@ -78,6 +78,8 @@ typedef struct table_column {
 	int settled;
 	/* 1: text, with numbers among its levels. */
 	int mixed;
+	/* Of a table on disk: the range of its finite numbers. */
+	double low, high;
 } table_column;
 
 typedef struct table {
@@ -97,12 +99,24 @@ typedef struct table {
 	long comments;
 	/* 1: each line ended with a separator, and the column after it is forgotten. */
 	int trailed;
-	/* [rows] the line of each row. */
+	/* [rows] the line of each row; NULL: `gap` says it. */
 	long *lines;
+	/* Of a table on disk: how many rows differ; 1: more do, which were not counted. */
+	ptrdiff_t distinct;
+	int distinct_more;
+	/* [gaps] rows whose line is not the next one's of the row before; the first is row 0. */
+	struct table_gap {
+		ptrdiff_t row;
+		long line;
+	} * gap;
+	ptrdiff_t gaps;
 	/* The header's place in the text. */
 	size_t head, head_end;
-	/* [rows, columns] */
+	/* [rows, columns]; NULL: `fetch` gives a row, which stays until its next call. */
 	double *values;
+	const double *(*fetch)(void *stored, ptrdiff_t row);
+	void (*close)(void *stored);
+	void *stored;
 	table_column *column;
 	/* Hash table of the first column of each name; -1: free. */
 	int *buckets;
@@ -128,6 +142,24 @@ typedef struct table_options {
 	/* The decimal point, 0: '.'; and what may stand between groups of three digits, 0: nothing. */
 	char decimal, thousands;
 } table_options;
+
+/*  The cells of a row. */
+static inline const double *table_row(const table *t, ptrdiff_t row)
+{
+	return t->values ? t->values + row * t->columns : t->fetch(t->stored, row);
+}
+
+static inline long table_line(const table *t, ptrdiff_t row)
+{
+	ptrdiff_t low = 0, high = t->gaps;
+	if (t->lines) return t->lines[row];
+	while (high - low > 1) {
+		ptrdiff_t middle = low + (high - low) / 2;
+		if (t->gap[middle].row <= row) low = middle;
+		else high = middle;
+	}
+	return t->gap[low].line + (long)(row - t->gap[low].row);
+}
 
 /* ---- numbers ---- */
 
@@ -798,10 +830,9 @@ static inline int table__is_row(const table__reader *r, const char *s)
 		table__cell cell;
 		long lines = 0;
 		if (table__scan(&s, r->t->separator, &cell, &lines)) return 0;
-		values += cells ? table__is_value(r, &cell)
-				  : r->t->header
-						  ? cell.end - cell.begin > 1 && !strchr(" \t#", cell.begin[1])
-						  : table__is_sheet_error(&cell);
+		values += cells          ? table__is_value(r, &cell)
+				  : r->t->header ? cell.end - cell.begin > 1 && !strchr(" \t#", cell.begin[1])
+								 : table__is_sheet_error(&cell);
 		more = table__next(&s, r->t->separator);
 	}
 	return more == 0 && cells == columns && values > 0;
@@ -1018,9 +1049,10 @@ static inline int table__row(table__reader *r, double *row)
 					table_sep_clause(t).text);
 		if (more && i + 1 == t->columns)
 			return table__fail(r, "line %ld has more cells than the %d of the first line%s%s", line,
-					t->columns, table__ends_line(*table__skip_spaces(s, t->separator))
-										? ": it ends with a separator"
-										: "",
+					t->columns,
+					table__ends_line(*table__skip_spaces(s, t->separator))
+							? ": it ends with a separator"
+							: "",
 					table_sep_clause(t).text);
 	}
 	r->s = table__skip_line_end(s);
@@ -1062,23 +1094,22 @@ static inline void table__forget_rows(table *t)
 	t->rows = 0;
 }
 
-/*  Reads all rows, perhaps again. */
-static inline int table__rows(table__reader *r, const char *end)
+/*  Reads the rows up to the end of the text; those before it stay. */
+static inline int table__more_rows(table__reader *r, const char *end)
 {
 	table *t = r->t;
-	size_t width = (size_t)t->columns * sizeof *t->values, room = 0;
-	const char *start = r->rows;
-	table__forget_rows(t);
-	r->s = start;
-	r->line = r->rows_line;
+	size_t width = (size_t)t->columns * sizeof *t->values, room = (size_t)t->rows;
+	const char *start = r->s;
+	ptrdiff_t before = t->rows;
 	for (;;) {
 		long gap = table__skip_lines(r, 0);
-		if (!*r->s) break;
+		if (!*r->s) return 0;
 		if ((t->rows || r->options->continues) && table__check_gap(r, gap)) return 1;
 		/* As many rows as the rest of the file holds, by the mean length so far. */
 		if ((size_t)t->rows + 1 >= room) {
+			ptrdiff_t rows = t->rows - before;
 			double left = (double)(end - r->s),
-				   length = t->rows ? (double)(r->s - start) / (double)t->rows : left;
+				   length = rows ? (double)(r->s - start) / (double)rows : left;
 			room = room ? room + 65 + (size_t)(1.05 * left / length) : 2;
 			double *more =
 					room > SIZE_MAX / width ? NULL : (double *)realloc(t->values, room * width);
@@ -1092,9 +1123,20 @@ static inline int table__rows(table__reader *r, const char *end)
 		if (table__row(r, t->values + (size_t)t->rows * (size_t)t->columns)) return 1;
 		t->rows++;
 	}
+}
+
+/*  Reads all rows, perhaps again. */
+static inline int table__rows(table__reader *r, const char *end)
+{
+	table *t = r->t;
+	table__forget_rows(t);
+	r->s = r->rows;
+	r->line = r->rows_line;
+	if (table__more_rows(r, end)) return 1;
 	if (!t->rows && r->options->rows_optional) return 0;
 	if (!t->rows) return table__fail(r, t->header ? "has a header and no rows" : "has no rows");
-	double *less = (double *)realloc(t->values, (size_t)t->rows * width);
+	double *less =
+			(double *)realloc(t->values, (size_t)t->rows * (size_t)t->columns * sizeof *t->values);
 	if (less) t->values = less;
 	return 0;
 }
@@ -1150,18 +1192,19 @@ static inline const char *table_hint(const char *text)
 /*  A column of numbers and texts with more different numbers holds numbers. */
 enum { TABLE_MIXED_NUMBERS = 20 };
 
-static inline int table__has_many_numbers(const table *t, int column)
+/*  Finds out with the rows of the table, after `count` different numbers in `seen` of rows before. */
+static inline int table__has_many_numbers(
+		const table *t, int column, double seen[TABLE_MIXED_NUMBERS], int *count)
 {
-	double seen[TABLE_MIXED_NUMBERS];
-	int count = 0, k;
-	for (ptrdiff_t i = 0; i < t->rows; i++) {
+	int k;
+	for (ptrdiff_t i = 0; i < t->rows && *count <= TABLE_MIXED_NUMBERS; i++) {
 		double v = t->values[i * t->columns + column];
-		for (k = 0; k < count && v != seen[k];) k++;
-		if (k < count || !(fabs(v) <= DBL_MAX)) continue;
-		if (count == TABLE_MIXED_NUMBERS) return 1;
-		seen[count++] = v;
+		for (k = 0; k < *count && v != seen[k];) k++;
+		if (k < *count || !(fabs(v) <= DBL_MAX)) continue;
+		if (*count < TABLE_MIXED_NUMBERS) seen[*count] = v;
+		++*count;
 	}
-	return 0;
+	return *count > TABLE_MIXED_NUMBERS;
 }
 
 /*  What the levels of a column are. */
@@ -1191,23 +1234,37 @@ static inline void table__count_level(
 	all->others += rows;
 }
 
-/*  Is a column that was read as text one of texts and few numbers? -1: no memory. */
-static inline int table__is_mixed(const table__reader *r, int column)
+/*  Is a column that was read as text one of texts and few numbers? rows [levels]: how many have
+    each. */
+static inline int table__is_mixed(
+		const table_column *c, const ptrdiff_t *rows, const table__style *style)
+{
+	table__census all = {0, 0, 0, 0, 0};
+	for (int k = 0; k < c->level_count; k++) table__count_level(&all, c->levels[k], rows[k], style);
+	return all.numbers <= TABLE_MIXED_NUMBERS && all.texts &&
+		   (all.texts > all.others || !(all.rare || all.odd));
+}
+
+/*  The same; -1: no memory. */
+static inline int table__is_mixed_column(const table__reader *r, int column)
 {
 	const table *t = r->t;
 	const table_column *c = &t->column[column];
-	table__census all = {0, 0, 0, 0, 0};
 	ptrdiff_t *rows = (ptrdiff_t *)calloc((size_t)c->level_count, sizeof *rows);
 	if (!rows) return -1;
 	for (ptrdiff_t i = 0; i < t->rows; i++) {
 		double v = t->values[i * t->columns + column];
 		if (v == v) rows[(int)v]++;
 	}
-	for (int k = 0; k < c->level_count; k++)
-		table__count_level(&all, c->levels[k], rows[k], &r->style);
+	int mixed = table__is_mixed(c, rows, &r->style);
 	free(rows);
-	return all.numbers <= TABLE_MIXED_NUMBERS && all.texts &&
-		   (all.texts > all.others || !(all.rare || all.odd));
+	return mixed;
+}
+
+/*  May a column that has been read once be one of numbers and texts? */
+static inline int table__may_be_mixed(const table_column *c, int many_numbers)
+{
+	return c->settled == 1 && !c->date && c->odd_line && (c->text || !many_numbers);
 }
 
 /*  Where a column has both numbers and texts, all its cells decide what it holds: reads them as
@@ -1218,15 +1275,17 @@ static inline int table__settle_mixed(table__reader *r, const char *end)
 	int mixed = 0, wrong = 0;
 	for (int i = 0; i < t->columns; i++) {
 		table_column *c = &t->column[i];
-		c->mixed = c->settled == 1 && !c->date && c->odd_line &&
-				   (c->text || !table__has_many_numbers(t, i));
+		double seen[TABLE_MIXED_NUMBERS];
+		int count = 0;
+		c->mixed = table__may_be_mixed(c, 0) &&
+				   (c->text || !table__has_many_numbers(t, i, seen, &count));
 		if (c->mixed) mixed = c->text = 1, c->settled = 2;
 	}
 	if (!mixed) return 0;
 	if (table__rows(r, end)) return 1;
 	for (int i = 0; i < t->columns; i++) {
 		table_column *c = &t->column[i];
-		int is_mixed = c->mixed ? table__is_mixed(r, i) : 1;
+		int is_mixed = c->mixed ? table__is_mixed_column(r, i) : 1;
 		if (is_mixed < 0) return table__fail(r, "too large for the memory");
 		if (!is_mixed) wrong = 1, c->mixed = c->text = 0;
 	}
@@ -1262,8 +1321,10 @@ static inline void table_free(table *t)
 	table__forget_rows(t);
 	for (int i = 0; i < t->columns && t->column; i++) free(t->column[i].name);
 	free(t->column);
+	if (t->close) t->close(t->stored);
 	free(t->values);
 	free(t->lines);
+	free(t->gap);
 	free(t->buckets);
 	memset(t, 0, sizeof *t);
 }

@@ -879,15 +879,15 @@ typedef struct dominant {
 } dominant;
 
 /*  The rows for which it is looked for: at most as many as predict in a moment. */
-enum { DOMINANT_ROWS = 20000, DOMINANT_LEAST = 20 };
+enum { DOMINANT_ROWS = SAMPLE_MOST, DOMINANT_LEAST = 20 };
 
 static dominant dominant_row(const training *t)
 {
-	const part *p = &t->d->train;
+	const part *p = rows_in_memory(t->d);
 	dominant r = {0, 0};
 	subject s;
 	ptrdiff_t row = 0;
-	if (p->n > DOMINANT_ROWS || p->n < DOMINANT_LEAST ||
+	if (t->d->train.n > DOMINANT_ROWS || p->n < DOMINANT_LEAST ||
 			t->d->s.likelihood != ODVGP_LIKELIHOOD_GAUSSIAN)
 		return r;
 	if (subject_begin(&s, t->d, t->model, t->w)) {
@@ -969,6 +969,18 @@ static void print_train_text(const training *t, const outcome *r)
 	free(b.at);
 }
 
+static int is_constant_target(const dataset *d, int k)
+{
+	double first = 0;
+	int T = d->s.target_count;
+	for (tile t = {0}; next_tile(&t, &d->train, d->disk, TILE_Y);) {
+		if (!t.first) first = t.Y[k];
+		for (ptrdiff_t i = 0; i < t.n; i++)
+			if (!(fabs(t.Y[i * T + k] - first) <= 0)) return 0;
+	}
+	return 1;
+}
+
 /*  Prints what is remarkable about the data. */
 static void print_notes(const dataset *d, const bytes *notes)
 {
@@ -977,10 +989,7 @@ static void print_notes(const dataset *d, const bytes *notes)
 	if (d->dropped)
 		fprintf(stderr, "note: %td rows with missing values are left out\n", d->dropped);
 	for (int k = 0; k < d->s.target_count; k++) {
-		ptrdiff_t i = 1;
-		while (i < d->train.n && fabs(d->train.Y[i * d->s.target_count + k] - d->train.Y[k]) <= 0)
-			i++;
-		if (i == d->train.n)
+		if (is_constant_target(d, k))
 			fprintf(stderr, "note: %s is constant\n",
 					COLUMN_TEXT(d->s.targets[k].column, d->s.targets[k].name));
 	}
@@ -1034,6 +1043,8 @@ static void print_step_sizes(const training *t)
 				end, (double)c->optim.lr.end);
 }
 
+enum { ELBO_ROWS = 2048 };
+
 /*  Is there time left for something that takes `seconds`, is not needed, and cannot be stopped? */
 static int time_for(const training *t, double seconds)
 {
@@ -1041,19 +1052,37 @@ static int time_for(const training *t, double seconds)
 	return !(t->limit > 0) || now() - t->begin + seconds <= 1.02 * t->limit;
 }
 
+/*  The bound on m rows; of all, which are on the disk, by the library's reader. */
+static odvgp_status block_elbo(
+		const training *t, ptrdiff_t first, ptrdiff_t m, double *elbo, double *kl)
+{
+	const dataset *d = t->d;
+	ptrdiff_t D = d->s.D, C = y_columns(d), rows[ELBO_ROWS];
+	if (!d->disk || m == d->train.n)
+		return odvgp_elbo(t->model, d->disk ? NULL : d->train.X + first * D,
+				d->disk ? NULL : d->Y + first * C, m, elbo, kl, NULL, NULL);
+	double *X = take_doubles(m, D), *Y = take_doubles(m, C);
+	for (ptrdiff_t i = 0; i < m; i++) rows[i] = first + i;
+	odvgp_status s = large_for_library(d->disk, rows, m, X, Y) == m
+							 ? odvgp_elbo(t->model, X, Y, m, elbo, kl, NULL, NULL)
+							 : ODVGP_E_IO;
+	free(X);
+	free(Y);
+	return s;
+}
+
 /*  The bound on all rows: minibatch estimates are too noisy to compare. It is a sum over rows, which
     are added in blocks; without q it is not, and takes one call. NAN: it had to end before. */
 static double final_elbo(const training *t)
 {
 	const part *p = &t->d->train;
-	ptrdiff_t block = without_q(t->basis) ? p->n : smaller(p->n, 2048), m;
+	ptrdiff_t block = without_q(t->basis) ? p->n : smaller(p->n, ELBO_ROWS), m;
 	double sum = 0, kl = 0, elbo = 0;
 	watch *w = t->w->watch;
 	watch_begin(w, "%s%sbound on all rows", label_of(t), t->label ? " " : "");
 	for (ptrdiff_t i = 0; i < p->n && !isnan(sum); i += m) {
 		m = smaller(block, p->n - i);
-		odvgp_status s = odvgp_elbo(t->model, p->X + i * t->d->s.D, t->d->Y + i * y_columns(t->d),
-				m, &elbo, &kl, NULL, NULL);
+		odvgp_status s = block_elbo(t, i, m, &elbo, &kl);
 		sum += (double)m / (double)p->n * (elbo + kl);
 		if (s || (i + m < p->n && watch_look(w, (double)(i + m), (double)p->n))) sum = NAN;
 	}
@@ -1275,9 +1304,10 @@ static void save_record(training *t, const outcome *r, double saving)
 		metric_sums *sums = take((size_t)d->s.target_count, sizeof *sums);
 		subject of;
 		if (subject_begin(&of, d, t->model, t->w)) {
-			forecast f = forecast_make(d->train.n, &d->s);
-			if (forecast_run(&f, &of.server, t->w, d->train.X, d->train.n)) {
-				metrics m = metrics_of(t, &of.server, &f, &d->train, &unused, sums);
+			const part *p = rows_in_memory(d);
+			forecast f = forecast_make(p->n, &d->s);
+			if (forecast_run(&f, &of.server, t->w, p->X, p->n)) {
+				metrics m = metrics_of(t, &of.server, &f, p, &unused, sums);
 				record_metrics(&record, "training", d->s.likelihood, &m);
 			}
 			forecast_free(&f);

@@ -41,6 +41,9 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 		write_seeds((*argv)[2]);
 		exit(0);
 	}
+#ifdef FUZZ_COMMAND
+	if (*argc == 3 && FUZZ_COMMAND((*argv)[1], (*argv)[2])) exit(0);
+#endif
 	return 0;
 }
 

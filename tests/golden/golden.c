@@ -307,6 +307,9 @@ static const char *const cases[] = {
 		"blocks+blocks natgrad kernel=rbf+rbf(dims=0)+matern52(ard)",
 		"free+inverse kernel=rbf+rbf(dims=0)+matern52(ard)",
 		"free+diagonal M_gamma=0 natgrad kernel=rbf+rbf(dims=0)+matern52(ard)",
+		"orth+dense natgrad kernel=additive(0.8)",
+		"blocks+blocks natgrad kernel=additive(0.8,ard)+matern52(ard)",
+		"free+inverse kernel=additive(0.8,ard)*rbf(ard=0:2)",
 		/* Initialisation. */
 		"orth+dense natgrad beta_random",
 		"blocks+blocks natgrad P=2 beta_random",

@@ -228,22 +228,29 @@ static void append_number(char *text, const char *key)
 static void draw_term(char *text, ptrdiff_t D)
 {
 	static const char *const radial[] = {"rbf", "matern12", "matern32", "matern52", "rq",
-			"periodic"},
+			"periodic", "additive"},
 							 *const other[] = {"linear", "polynomial", "constant", "white"};
-	ptrdiff_t k = test_below(10);
+	ptrdiff_t k = test_below(11);
 	int has_values = chance(0.6);
 	char more[60];
-	append(text, k < 6 ? radial[k] : other[k - 6]);
+	append(text, k < 7 ? radial[k] : other[k - 7]);
 	append(text, "(");
 	if (has_values) append_number(text, "");
-	if (k < 6 && has_values && chance(0.4)) append_number(text, ",variance=");
+	if (k < 7 && has_values && chance(0.4)) append_number(text, ",variance=");
 	if (k == 4 && chance(0.5))
 		append_number(text, has_values ? ",alpha=" : "alpha="), has_values = 1;
 	if (k == 5 && chance(0.5))
 		append_number(text, has_values ? ",period=" : "period="), has_values = 1;
-	if (k == 7) append(text, has_values ? ",degree=2" : "degree=3"), has_values = 1;
-	if (k <= 6 && chance(0.4)) append(text, has_values ? ",ard" : "ard"), has_values = 1;
-	if (k < 8 && chance(0.3)) {
+	if (k == 8) append(text, has_values ? ",degree=2" : "degree=3"), has_values = 1;
+	if (k <= 7 && chance(0.4)) {
+		append(text, has_values ? ",ard" : "ard"), has_values = 1;
+		if (D > 1 && D < 9 && chance(0.3)) {
+			append(text, chance(0.5) ? "=0:2" : "=1");
+			append(text, ")");
+			return;
+		}
+	}
+	if (k < 9 && chance(0.3)) {
 		snprintf(more, sizeof more, "%sdims=%ld", has_values ? "," : "",
 				(long)test_below(D > 0 && D < 9 ? D : 1));
 		append(text, more);
@@ -256,7 +263,7 @@ static void draw_term(char *text, ptrdiff_t D)
 static void draw_kernel(char *text, ptrdiff_t D, double odd)
 {
 	static const char *const wrong[] = {"", "rbf(", "rbf(-1)", "rbf(nan)", "rbf(1e999)", "foo",
-			"rbf+", "rbf(dims=9)", "rbf(dims=2:1)", "(rbf", "rbf)", "linear(dims=)", "white",
+			"rbf+", "rbf(dims=9)", "rbf(ard=0:9)", "rbf(dims=2:1)", "(rbf", "rbf)", "linear(dims=)", "white",
 			"rbf*rbf*rbf*rbf*rbf*rbf*rbf*rbf*rbf", "rbf(1e-300)", "rbf(1e300)",
 			"polynomial(1,degree=99)", "constant(0)", "rbf(1,variance=1e-300)"};
 	ptrdiff_t terms = 1 + (chance(0.4) ? test_below(3) : 0);

@@ -69,7 +69,7 @@ check "meant: nothing" refuses "unknown option --colour; odvgp help predict list
     predict --colour red
 check "meant: whose option it is" refuses \
     "--beta is not an option of this command; it is one of train, compare and budget" predict --beta 3
-check "meant: a command" refuses "unknown command 'tarin'; there are help, train, compare, predict, sample, update, export, budget and info" \
+check "meant: a command" refuses "unknown command 'tarin'; there are help, train, compare, predict, sample, update, export, budget, info and convert" \
     tarin
 check "meant: the same" refuses "did you mean train?" tarin
 check "meant: a kernel" refuses "--kernel: no kernel 'mattern52'; did you mean matern52?; kernels: rbf" \
