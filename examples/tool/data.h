@@ -1206,12 +1206,14 @@ static char *draw_test_rows(const options *o, ptrdiff_t n)
 /*  Training rows, test rows, and with --patience or --calibrate validation rows. */
 enum { PART_TRAIN, PART_TEST, PART_VALID, PARTS };
 
-/*  Moves a tenth of the training rows to the validation rows, with --patience or if `calibrate`. */
+/*  Moves a tenth of the training rows, at most MOST_VALID, to the validation rows, with --patience or
+    if `calibrate`. */
+enum { MOST_VALID = 5000 };
 static void split_validation(const options *o, int calibrate, rows part_rows[PARTS])
 {
 	uint64_t seed = (uint64_t)option_integer(o, OPT_SEED, 0, LLONG_MAX) ^ 0x76616c6964u;
 	rows *train = &part_rows[PART_TRAIN], *valid = &part_rows[PART_VALID];
-	ptrdiff_t n = train->n, count = (n + 9) / 10;
+	ptrdiff_t n = train->n, count = smaller((n + 9) / 10, MOST_VALID);
 	if (!option_integer(o, OPT_PATIENCE, 0, INT_MAX) && !calibrate) return;
 	if (n < 2)
 		die(BAD_INPUT, "--%s: there are too few rows for validation",

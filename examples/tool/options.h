@@ -141,10 +141,10 @@ enum {
     X(MINUTES, "minutes", "T", NULL, FIT, \
       "end after this time; without --iters, falling step sizes fall over it; compare: each item") \
     X(PATIENCE, "patience", "N", "0", TRAIN | KEPT, \
-      "take a tenth of the training rows for validation, stop after N evaluations in which they " \
-      "have no better loglik, and keep the best model") \
+      "take a tenth of the training rows, at most 5000, for validation, stop after N evaluations " \
+      "in which they have no better loglik, and keep the best model") \
     X(CALIBRATE, "calibrate", "auto|on|off", "auto", TRAIN, \
-      "classes: hold out a tenth of the training rows, scale f's mean and sd by their likelihood, " \
+      "classes: hold out as many rows, scale f's mean and sd by their likelihood, " \
       "and give them back for a tenth more steps; auto: with --basis auto, from 6 classes and " \
       "2000 rows on") \
     X(BATCH, "batch", "B", "1024", FIT | KEPT, "rows of a minibatch") \
