@@ -281,8 +281,11 @@ static const char kernels_help[] =
 		"  rq(lengthscale, alpha=1, ...), periodic(lengthscale, period=1, ...)\n"
 		"  linear(variance, ard, dims=...), polynomial(variance, offset=1, degree=2, dims=...)\n"
 		"  constant(variance), white(variance)\n"
-		"  ard: a lengthscale (for linear a variance) for each column. Numbers that are not given\n"
-		"  are estimated from the data, except alpha and period, which start at 1 (standardised\n"
+		"  additive(lengthscale, variance=1, ard, dims=...): a sum of a matern52 of each column, as\n"
+		"  in \"additive(ard) + matern52(ard)\"\n"
+		"  ard: a lengthscale (for linear a variance, for additive both) for each column; with\n"
+		"  ard=2:5+7:9 columns 2, 3, 4 share one, and 7, 8. Numbers that are not given are\n"
+		"  estimated from the data, except alpha and period, which start at 1 (standardised\n"
 		"  inputs).\n"
 		"  Example: \"rbf(ard) * linear(0.5, dims=0) + periodic(1, period=0.4, dims=1)\"\n";
 

@@ -126,9 +126,9 @@ enum { FEW_ROWS = 600, Q_POINTS = 200, LEAST_STEPS = 300 };
 /*  Operations of a step. */
 static double q_step_flops(const options *o, const dataset *d, ptrdiff_t beta, ptrdiff_t gamma)
 {
-	double F = functions_of(&d->s), D = (double)d->s.D, kernels = is_independent(o) ? F : 1,
-		   rows = (double)smaller(d->train.n, 1024), points = (double)(beta + gamma),
-		   M = (double)beta;
+	double F = functions_of(&d->s), D = kernel_width(o->value[OPT_KERNEL], (double)d->s.D),
+		   kernels = is_independent(o) ? F : 1, rows = (double)smaller(d->train.n, 1024),
+		   points = (double)(beta + gamma), M = (double)beta;
 	return kernels * pass_flops(rows, M, D) + 6 * (F - 1) * rows * M * M + 10 * F * M * M * M +
 		   (kernels * (150 + 40 * D) + 4 * F) * rows * points;
 }
@@ -169,7 +169,8 @@ static plan plan_make(options *o, const dataset *d, const workers *w)
 	p.made = 1;
 	ptrdiff_t n = d->train.n, distinct = distinct_rows(d);
 	double budget = plan_budget(o, (double)n, o->value[OPT_MINUTES] ? measured_rate(w, 0) : 0);
-	double D = (double)d->s.D, most = sqrt(budget / (60 * 8 * (double)n));
+	double D = kernel_width(o->value[OPT_KERNEL], (double)d->s.D),
+		   most = sqrt(budget / (60 * 8 * (double)n));
 	ptrdiff_t points = (ptrdiff_t)fmin(most, MOST_SGPR) / 8 * 8;
 	points = smaller(larger(points, 8), share_of(distinct, 3));
 	if (o->given[OPT_BETA]) points = (ptrdiff_t)option_integer(o, OPT_BETA, 1, INT_MAX);
