@@ -290,6 +290,10 @@ CONTENTS   (search for a tag with its arrows)
   Threads. Everything is serial unless config.threads contains a hook. Results have the same bits
 	for any number of threads. Only one thread at a time may use a model. Any number may share
 	predictors and servers, which are read-only, each with its own scratch.
+  Processes. odvgp_set_reduce lets 2^k processes train one model with the bits of one, where rows or
+	time are too many for one machine: examples/mpi.c, for Open MPI, MPICH and Slurm; bench/speed.md
+	says when it pays. Prediction of a large file needs no MPI: it is a stream, on all threads of a
+	machine; give each machine a part of it.
   Precision. The default is double. float needs jitter.relative >= 16 M FLT_EPSILON, its default.
 	Set this also in a double model that float will serve: with 1e-6 means were wrong by up to half
 	a standard deviation.
@@ -16394,8 +16398,9 @@ struct gp__tape {
 	ptrdiff_t forward_sums, all_sums;
 	gp__tree *tree; /* NULL: one shard, no ranks */
 	int purpose;
-	int again;      /* second visit of the tiles, for the gradient: moments stay */
-	int data_error; /* the last evaluation failed on its rows, not on the parameters */
+	/* second visit of the tiles, for the gradient: moments stay; the last evaluation failed on its
+	   rows, not on the parameters */
+	unsigned again : 1, data_error : 1;
 };
 
 /* --- a model's state --- */
@@ -20406,6 +20411,7 @@ static odvgp_status gp__check_small(const odvgp_config *c, odvgp_info *info)
 	if (c->objective != ODVGP_OBJECTIVE_ELBO) no = "objective";
 	if (c->layer[0].patches.image_height) no = "patches";
 	if (c->functions) no = "functions";
+	if (c->shards > 1) no = "shards";
 	if (c->independent) no = "independent";
 	if (c->positive_transform != ODVGP_POSITIVE_TRANSFORM_EXP) no = "positive_transform";
 	if (c->init.beta == ODVGP_INIT_BETA_GREEDY) no = "init.beta";
@@ -20760,13 +20766,14 @@ static void *gp__numbers(gp__sums *sums) { return (unsigned char *)sums + GP__SU
 static int gp__levels(const odvgp_config *c)
 {
 	int levels = 0;
-	while (((ptrdiff_t)1 << levels) < c->shards) levels++;
+	while (GP__DESK && ((ptrdiff_t)1 << levels) < c->shards) levels++;
 	return levels;
 }
 
 /*	The first row of a shard of n rows. */
 static ptrdiff_t gp__shard_row(const odvgp_model *m, ptrdiff_t n, ptrdiff_t shard)
 {
+	if (!GP__DESK) return shard ? n : 0;
 	ptrdiff_t tile = m->cfg.tile, tiles = (n - 1) / tile + 1, S = m->cfg.shards,
 			  first = shard * (tiles / S) + shard * (tiles % S) / S;
 	return first < tiles ? first * tile : n;
@@ -20835,6 +20842,11 @@ static odvgp_status gp__total_run(gp__total *f, odvgp_info *info)
 {
 	const gp__ranks *r = gp__ranks_of(f->m);
 	odvgp_info *told = info ? info : f->m->tape.own_info;
+	if (!GP__DESK) {
+		f->visit(f, 0, told);
+		if (f->sums->status) f->sums->row = told->row;
+		return f->sums->status;
+	}
 	ptrdiff_t count = f->m->cfg.shards / (r ? r->given.size : 1),
 			  first = r ? r->given.rank * count : 0;
 	int failed = 0;
@@ -20918,7 +20930,7 @@ static void gp__visit_pass(gp__total *f, ptrdiff_t shard, odvgp_info *info)
 static odvgp_status gp__total_pass(gp__total *f, odvgp_model *m, const gp__rows *rows, int wants,
 		gp__pass pass, gp__sums *own, size_t bytes, odvgp_info *info)
 {
-	const gp__tree *tree = m->tape.tree;
+	const gp__tree *tree = GP__DESK ? m->tape.tree : NULL;
 	f->m = m;
 	f->rows = rows;
 	f->wants = wants;
@@ -25809,7 +25821,7 @@ static odvgp_status gp__data_scales(odvgp_model *m, const odvgp_real *X, odvgp_r
 	ODVGP_ASSERT(!a.bad);
 	memset(p.column, 0, (size_t)D * sizeof *p.column);
 	memset(&f, 0, sizeof f);
-	f.join = gp__columns_join;
+	if (GP__DESK) f.join = gp__columns_join;
 	f.arg = &p;
 	for (; p.pass < 3 && !s && !gp__ask(&m->tape.blas, 5 * (gp__wide)N * (gp__wide)D); p.pass++) {
 		s = gp__total_pass(&f, m, &rows, GP__PASS_X, gp__columns_rows, own,

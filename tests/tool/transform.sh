@@ -75,6 +75,8 @@ check "without them a new level is refused" refuses "'never' is none of the 12 l
 check "knots are means of five rows and more" sh -c '"$1" info --model few.odvgp | grep -q "linear(a, 2 knots)"' sh "$tool"
 check "a picture of them" sh -c '"$1" train --data seen.csv --iters 5 --basis coupled --beta 5 --transform a=log --target-transform log \
     --plot t.svg --model t2.odvgp --quiet && grep -q "</svg>" t.svg' sh "$tool"
+check "an exported header says what its moments are of" sh -c '"$1" export --model t2.odvgp --name few --out few.h && \
+    grep -q "y\[0\] log(y + .*) of y" few.h' sh "$tool"
 check "refused: a text" refuses "column 2 (kind) is text: --levels" train --data seen.csv --transform kind=log
 check "refused: no column" refuses "there is no column 'q'" train --data seen.csv --transform q=log
 check "refused: no kind" refuses "must be none, auto, or NAME=log, asinh or linear" train --data seen.csv --transform a=exp
