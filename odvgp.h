@@ -1757,13 +1757,14 @@ ODVGP_API odvgp_status odvgp_set_bounds(
 ODVGP_API odvgp_status odvgp_set_prior(odvgp_model *model, const char *name, odvgp_prior kind,
 		odvgp_real a, odvgp_real b, odvgp_info *info);
 
-/*	Multiply the last layer's functions by `scale` > 0: afterwards they have scale times the means,
-	and scale^2 times the variances, to rounding; kernel variances and what else has f's units
-	change (lik's parameters stay; of mixed functions "mixing"). For classes 1 / scale is a
-	temperature. The model is no longer at the optimum of its bound. On an error nothing changes.
-	Returns	E_ARG (scale; a value that would leave its bounds) | E_UNSUPPORTED (a mean function
-			IDENTITY of the last layer) */
-ODVGP_API odvgp_status odvgp_scale_f(odvgp_model *model, odvgp_real scale, odvgp_info *info);
+/*	Multiply the means of the last layer's functions by `mean` and their standard deviations by
+	`scale`, to rounding, as in recalibration (both 2: f doubles, and 1/2 is the temperature of
+	classes). Kernel variances, q and what else has f's units change; lik's parameters stay. Then q
+	is no optimum any more. On an error nothing changes.
+	Returns	E_ARG (mean or scale not above 0; a value that would leave its bounds) | E_UNSUPPORTED
+			(a mean function IDENTITY of the last layer, which has no factor) */
+ODVGP_API odvgp_status odvgp_scale_f(
+		odvgp_model *model, odvgp_real mean, odvgp_real scale, odvgp_info *info);
 
 /*	Replace config.optim.lr and .natgrad_step, for example to fall over the steps for which there is
 	time. Steps count from the model's first; NULL keeps a schedule. */
@@ -23347,34 +23348,53 @@ static odvgp_status gp__kernel_scale(
 	return s;
 }
 
-static odvgp_status gp__unit_scale_f(gp__unit *u, gp__wide scale, int write, odvgp_info *info)
+/*	Without a kernel's variance, which stays where functions are mixed: "mixing" has it then. */
+static gp__wide gp__slot_factor(const gp__unit *u, int s, gp__wide mean, gp__wide scale)
+{
+	const odvgp_model *m = u->model;
+	int power = s == u->slot_q_diag ? -2 : m->par.state[s].power, of_mean = s == u->slot_a ||
+			s == u->slot_mean_A || s == u->slot_mean_b;
+	if (gp__is_mixed(u) && s == m->slot_mixing) return scale;
+	if (m->par.state[s].unit != u->number) return 1;
+	GP__FOR(b, GP__BLOCKS) of_mean |= s == u->block[b].slot_mu;
+	if (gp__is_mixed(u)) return of_mean ? mean / scale : 1;
+	gp__wide factor = of_mean ? mean / scale : 1;
+	for (int k = 0; k < 2; k++)
+		if (power > k) factor *= scale;
+		else if (power < -k) factor /= scale;
+	return factor;
+}
+
+static odvgp_status gp__unit_scale_f(
+		gp__unit *u, gp__wide mean, gp__wide scale, int write, odvgp_info *info)
 {
 	odvgp_model *m = u->model;
 	int mixed = gp__is_mixed(u);
 	odvgp_status s = ODVGP_OK;
-	if (!mixed && u->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY)
-		return gp__unsupported(info, "mean_function", "IDENTITY has no scale");
+	if (u->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY && mean != (mixed ? scale : 1))
+		return gp__unsupported(info, "mean_function", "IDENTITY has no factor");
 	if (!mixed) s = gp__kernel_scale(u, scale * scale, write, info);
 	for (int i = 1; i <= m->par.slots && !s; i++) {
-		const gp__slot_state *state = &m->par.state[i];
-		int power = i == u->slot_q_diag ? -2 : state->power;
-		if (mixed ? i != m->slot_mixing : !power || state->unit != u->number) continue;
-		gp__wide times = power > 0 ? scale : power < -1 ? 1 / (scale * scale) : 1 / scale;
-		s = gp__values_scale(m, m->par.slot[i].offset, m->par.slot[i].count, times, write, info);
+		gp__wide times = gp__slot_factor(u, i, mean, scale);
+		if (times != 1)
+			s = gp__values_scale(m, m->par.slot[i].offset, m->par.slot[i].count, times, write, info);
 	}
 	for (int k = 0; k < GP__JITTERS && write && !mixed; k++)
 		u->jitter[k].raised *= (odvgp_real)(scale * scale);
 	return s;
 }
 
-ODVGP_API odvgp_status odvgp_scale_f(odvgp_model *m, odvgp_real scale, odvgp_info *info)
+ODVGP_API odvgp_status odvgp_scale_f(
+		odvgp_model *m, odvgp_real mean, odvgp_real scale, odvgp_info *info)
 {
+	const gp__wide most = GP__W(HUGE_VAL);
 	if (!gp__model_ok(m)) return gp__is_null(info, "model");
-	if (!(scale > 0 && scale < GP__W(HUGE_VAL)))
-		return gp__refuse(info, ODVGP_E_ARG, "scale", "must be finite and above 0");
+	if (!(mean > 0 && mean < most && scale > 0 && scale < most))
+		return gp__refuse(info, ODVGP_E_ARG, "mean, scale", "must be finite and above 0");
 	for (int write = 0; write < 2; write++)
 		GP__EACH_UNIT(u, m) {
-			odvgp_status s = gp__is_last(u) ? gp__unit_scale_f(u, scale, write, info) : ODVGP_OK;
+			odvgp_status s = ODVGP_OK;
+			if (gp__is_last(u)) s = gp__unit_scale_f(u, mean, scale, write, info);
 			if (s) return s;
 		}
 	uint64_t fitted = m->state.fitted;
