@@ -299,10 +299,12 @@ $(B)/mcu/cases_of_host: tests/mcu/cases.c
 mcu: $(B)/mcu/cases_of_host
 	@EXPECT="$(EXPECT)" MACHINES="$(MACHINES)" sh tests/mcu/run.sh $< $(B)/mcu
 	@EXPECT="$(EXPECT)" MACHINES="$(MACHINES)" sh tests/mcu/train.sh $(B)/mcu
+	@EXPECT="$(EXPECT)" MACHINES="$(MACHINES)" CC="$(CC)" sh tests/mcu/online.sh $(B)/mcu
 ## mcu-write: write those tables, after a growth that is meant
 mcu-write: $(B)/mcu/cases_of_host
 	@MACHINES="" sh tests/mcu/run.sh $< $(B)/mcu write
 	@MACHINES="" sh tests/mcu/train.sh $(B)/mcu write
+	@MACHINES="" CC="$(CC)" sh tests/mcu/online.sh $(B)/mcu write
 
 # Hashes depend on the bits of every operation: no product may be fused with a sum (some compilers
 # do by default, given -march).

@@ -2057,9 +2057,9 @@ ODVGP_API odvgp_status odvgp_online_start(odvgp_online *online, const odvgp_serv
 	Returns	E_NAN: a row or its derivatives are not finite; if X and Y are, those before it have been
 			learned
 	Cost	a row takes (M + Mg) D + (1 + 6 P) M^2 / 2 multiplications, unless the likelihood is the
-			Gaussian P M^2 / 2 more, if lambda < 1 some P M^2 (1 + M (1 - lambda)) more. Plain C in
-			float, 64 points, D = 6: 77,000 instructions of a Cortex-A7, up to 127,000 with lambda
-			0.999; 71,000 for odvgp_predict_gradient; 43 KB of block and scratch */
+			Gaussian P M^2 / 2 more, if lambda < 1 some P M^2 (1 + M (1 - lambda)) more. In float,
+			64 points, D = 6: 59,000 instructions of a Cortex-M7, up to 88,000 with lambda 0.999;
+			61,000 for odvgp_predict_gradient; 45 KB of block and scratch (tests/mcu/online.txt) */
 ODVGP_API odvgp_status odvgp_online_update(odvgp_online *online, const odvgp_real *X,
 		const odvgp_real *Y, ptrdiff_t n, odvgp_real lambda, void *scratch, size_t scratch_bytes,
 		odvgp_info *info);
@@ -2098,12 +2098,12 @@ ODVGP_API odvgp_status odvgp_online_adapt(odvgp_online *online, const odvgp_real
 		size_t scratch_bytes, odvgp_info *info);
 
 #ifndef ODVGP_NO_TRAINING
-/*	Give the model from which the predictor came what it has learned: q_mu and q_sqrt, to save it, or
-	to train on. Its points and hyperparameters must be the predictor's, so not after
-	odvgp_online_add, _drop or _adapt. What SOLVE-GP's predictor learned goes to a COUPLED model of
-	all its points, beta's first.
-	Returns	E_SIZE (another M or P) | E_UNSUPPORTED (layers, q frozen, not whitened, not
-			DENSE) | E_NOT_PD
+/*	Give the model from which the predictor came what it has learned: q_mu, q_sqrt, and Z_beta if
+	points have moved, to save it, or to train on. Its hyperparameters must be the predictor's, so not
+	after odvgp_online_adapt, and there must be as many points. What SOLVE-GP's predictor learned goes
+	to a COUPLED model of all its points, beta's first.
+	Returns	E_SIZE (another M or P) | E_UNSUPPORTED (layers, q frozen, not whitened, not DENSE;
+			points that moved: Z_beta frozen, DIFFERENTIATED) | E_NOT_PD
 	Cost	O(P M^3) */
 ODVGP_API odvgp_status odvgp_online_store(
 		const odvgp_online *online, odvgp_model *model, odvgp_info *info);
@@ -2316,7 +2316,37 @@ static inline float gp__arm_sqrt(float x)
 	__asm__("vsqrt.f32 %0, %1" : "=t"(y) : "t"(x));
 	return y;
 }
+/*	And it loads several numbers at once: n / width rounds, which leave n % width; operands are %1,
+	%2, ... */
+#define GP__ARM_BY(width, n, code, ...) \
+	if ((n) >= width) { \
+		size_t k = (size_t)(n) / width; \
+		(n) %= width; \
+		__asm__ volatile("1:" code "subs %0, %0, #1; bne 1b" \
+						 : "+r"(k), __VA_ARGS__::"s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", \
+						 "cc", "memory"); \
+	}
+#else
+#define GP__ARM_BY(width, n, code, ...)
 #endif
+/*	sum += a . b and to += w x for all but n % 4 numbers, which they leave; for all but n % 2, the
+	rotations (x, v) <- (c x + s v, c v - s x), one after the other. */
+#define GP__ARM_DOT(n, a, b, sum) \
+	GP__ARM_BY(4, n, \
+			"vldmia %1!, {s0-s3}; vldmia %2!, {s4-s7}; vmla.f32 %3, s0, s4;" \
+			"vmla.f32 %3, s1, s5; vmla.f32 %3, s2, s6; vmla.f32 %3, s3, s7;", \
+			"+r"(a), "+r"(b), "+t"(sum))
+#define GP__ARM_AXPY(n, w, x, to) \
+	GP__ARM_BY(4, n, \
+			"vldmia %1!, {s0-s3}; vldmia %2, {s4-s7}; vmla.f32 s4, s0, %3; vmla.f32 s5, s1, %3;" \
+			"vmla.f32 s6, s2, %3; vmla.f32 s7, s3, %3; vstmia %2!, {s4-s7};", \
+			"+r"(x), "+r"(to), "+t"(w))
+#define GP__ARM_TURN(n, x, c, s, v) \
+	GP__ARM_BY(2, n, \
+			"vldmia %1, {s0-s1}; vldmia %2!, {s2-s3}; vldmia %3!, {s4-s5}; vmul.f32 s6, s2, s0;" \
+			"vmla.f32 s6, s4, %4; vmul.f32 %4, s2, %4; vmls.f32 %4, s4, s0; vmul.f32 s7, s3, s1;" \
+			"vmla.f32 s7, s5, %4; vmul.f32 %4, s3, %4; vmls.f32 %4, s5, s1; vstmia %1!, {s6-s7};", \
+			"+r"(x), "+r"(c), "+r"(s), "+t"(v))
 #ifdef ODVGP_FLOAT
 #define GP__EPS  FLT_EPSILON
 #define GP__TINY FLT_MIN
@@ -3941,6 +3971,7 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 	TARGET static void gp__axpy_##S(ptrdiff_t n, odvgp_real a, const odvgp_real *x, odvgp_real *y) \
 	{ \
 		const V f = GP__K(S, a); \
+		if (L == 1) { GP__ARM_AXPY(n, a, x, y) } \
 		for (; n >= 2 * L; n -= 2 * L, x += 2 * L, y += 2 * L) { \
 			V y0 = GP__FMA_##S(f, GP__LOAD_##S(x), GP__LOAD_##S(y)); \
 			V y1 = GP__FMA_##S(f, GP__LOAD_##S(x + L), GP__LOAD_##S(y + L)); \
@@ -3980,6 +4011,7 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 	TARGET static odvgp_real gp__dot_##S(ptrdiff_t n, const odvgp_real *x, const odvgp_real *y) \
 	{ \
 		odvgp_real part[L], sum = 0; \
+		if (L == 1) { GP__ARM_DOT(n, x, y, sum) } \
 		gp__parts_of_##S(1, n, x, NULL, y, 0, part); \
 		GP__FROM(j, n / L * L, n) sum += x[j] * y[j]; \
 		for (int i = 0; i < L; i++) sum += part[i]; \
@@ -10891,26 +10923,30 @@ static odvgp_status gp__terms_check(const odvgp_server *s, uint32_t types, const
 
 /*	x <- point j of those chosen, in training units, periodic inputs within half a period of the
 	centre; 0 in columns that no base kernel uses. */
-static void gp__point_at(const gp__prediction *t, ptrdiff_t j, odvgp_real *x)
+static void gp__point_of(const gp__kernel *k, const odvgp_real *hyp, odvgp_real *const *zt,
+		ptrdiff_t ld, const odvgp_real *centre, ptrdiff_t j, odvgp_real *x)
 {
-	gp__zero(x, (ptrdiff_t)t->kernel->D);
+	gp__zero(x, (ptrdiff_t)k->D);
 	for (int circles = 1; circles >= 0; circles--) /* first: others know more */
-		GP__EACH_GROUP(g, t->kernel) {
-			const gp__base_kernel *base = gp__group_kernel(t->kernel, g);
-			const odvgp_real *at = t->job->zt[g] + j;
+		GP__EACH_GROUP(g, k) {
+			const gp__base_kernel *base = gp__group_kernel(k, g);
+			const odvgp_real *at = zt[g] + j;
 			int geometry = gp__geometry(base);
-			ptrdiff_t ld = t->job->ld;
 			if ((geometry == GP__CIRCLE) != circles) continue;
 			GP__FOR(d, (ptrdiff_t)base->ndims) {
 				ptrdiff_t c = gp__column(base, d);
 				if (circles)
 					x[c] = (odvgp_real)(
 							atan2((double)at[(2 * d + 1) * ld], (double)at[2 * d * ld]) *
-							(double)t->v.hyp[base->shape_param] / gp__two_pi);
-				else x[c] = at[d * ld] / gp__base_column(base, t->v.hyp, d);
-				if (geometry != GP__INNER_PRODUCT) x[c] += t->job->centre[c];
+							(double)hyp[base->shape_param] / gp__two_pi);
+				else x[c] = at[d * ld] / gp__base_column(base, hyp, d);
+				if (geometry != GP__INNER_PRODUCT) x[c] += centre[c];
 			}
 		}
+}
+static void gp__point_at(const gp__prediction *t, ptrdiff_t j, odvgp_real *x)
+{
+	gp__point_of(t->kernel, t->v.hyp, t->job->zt, t->job->ld, t->job->centre, j, x);
 }
 
 /* --- memory of a call --- */
@@ -12810,10 +12846,14 @@ static int gp__online_rotate(
 	odvgp_real *c = w->c, *s = w->s, kept = 0, all = 0;
 	GP__FROM(j, from, M) {
 		odvgp_real *row = G + j * M, v = w->x[j], g, h, inverse;
-		GP__FROM(i, from, j) {
-			g = row[i];
-			row[i] = c[i] * g + s[i] * v;
-			v = c[i] * v - s[i] * g;
+		const odvgp_real *ci = c + from, *si = s + from;
+		odvgp_real *at = row + from;
+		ptrdiff_t n = j - from;
+		GP__ARM_TURN(n, at, ci, si, v)
+		for (; n > 0; n--, at++, ci++, si++) {
+			g = *at;
+			*at = *ci * g + *si * v;
+			v = *ci * v - *si * g;
 		}
 		g = row[j];
 		row[j] = h = GP__SQRT(g * g + v * v);
@@ -13080,7 +13120,8 @@ static int gp__online_learn(const gp__online *w, ptrdiff_t q, odvgp_real lambda)
 	odvgp_real *G = gp__online_G(t, q), *z = gp__online_at(w, w->o->z, q), keep = GP__SQRT(lambda),
 			   g = w->dmean[t->first + q], weight = -2 * w->dvar[t->first + q],
 			   root = GP__SQRT(GP__MAX(weight, 0));
-	for (ptrdiff_t j = 0; n && j < M * M; j++) G[j] *= keep;
+	for (ptrdiff_t j = 0; n && j < M; j++)
+		GP__FOR(i, j + 1) G[j * M + i] *= keep;
 	for (ptrdiff_t j = 0; n && j < M; j++) z[j] *= keep;
 	GP__FOR(j, n) {
 		ptrdiff_t i = (w->o->turn + j) % M;
@@ -13662,7 +13703,7 @@ enum {
 };
 /*	A node is a base kernel (additive is a linear one of its group's sum), or one of these. */
 enum { GP__ROWS_SUM = GP__WHITE + 1, GP__ROWS_PRODUCT };
-#define GP__ROWS_BY_COLUMN(group) \
+#define GP__ARM_BY_COLUMN(group) \
 	(GP__KERNEL_HAS(GP__ADDITIVE) && ((group) & 255) == GP__BY_COLUMN)
 
 /*	Head of a compact block. */
@@ -13841,26 +13882,11 @@ static size_t gp__row_init(const gp__compact *p, gp__row *r, int gradients, odvg
 #ifdef ODVGP_PREDICT_ONLY
 /* --- vectors --- */
 
-/*	Where ARM's FPU loads several reals at once: n / width rounds, which leave n % width; operands
-	are %1, %2, ... */
-#ifdef GP__ARM_FPU
-#define GP__ROWS_BY(width, n, code, ...) \
-	if (n >= width) { \
-		size_t k = n / width; \
-		n %= width; \
-		__asm__ volatile("1:" code "subs %0, %0, #1; bne 1b" \
-						 : "+r"(k), __VA_ARGS__::"s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", \
-						 "cc", "memory"); \
-	}
-#else
-#define GP__ROWS_BY(width, n, code, ...)
-#endif
-
 GP__INLINE odvgp_real gp__rows_distance(size_t n, const odvgp_real *x, const odvgp_real *z)
 {
 	const odvgp_real *end = x + n;
 	odvgp_real s = 0;
-	GP__ROWS_BY(2, n,
+	GP__ARM_BY(2, n,
 			"vldmia %1!, {s0-s1}; vldmia %2!, {s2-s3}; vsub.f32 s0, s0, s2;"
 			"vsub.f32 s1, s1, s3; vmla.f32 %3, s0, s0; vmla.f32 %3, s1, s1;",
 			"+r"(x), "+r"(z), "+t"(s))
@@ -13874,10 +13900,7 @@ GP__INLINE odvgp_real gp__rows_distance(size_t n, const odvgp_real *x, const odv
 GP__INLINE odvgp_real gp__rows_dot(size_t n, const odvgp_real *a, const odvgp_real *b)
 {
 	odvgp_real sum = 0;
-	GP__ROWS_BY(4, n,
-			"vldmia %1!, {s0-s3}; vldmia %2!, {s4-s7}; vmla.f32 %3, s0, s4;"
-			"vmla.f32 %3, s1, s5; vmla.f32 %3, s2, s6; vmla.f32 %3, s3, s7;",
-			"+r"(a), "+r"(b), "+t"(sum))
+	GP__ARM_DOT(n, a, b, sum)
 	if (n > 0) do {
 			sum += *a++ * *b++;
 		} while (--n > 0);
@@ -13887,10 +13910,7 @@ GP__INLINE odvgp_real gp__rows_dot(size_t n, const odvgp_real *a, const odvgp_re
 /*	to += w x. */
 GP__INLINE void gp__rows_add(size_t n, odvgp_real w, const odvgp_real *x, odvgp_real *to)
 {
-	GP__ROWS_BY(4, n,
-			"vldmia %1!, {s0-s3}; vldmia %2, {s4-s7}; vmla.f32 s4, s0, %3; vmla.f32 s5, s1, %3;"
-			"vmla.f32 s6, s2, %3; vmla.f32 s7, s3, %3; vstmia %2!, {s4-s7};",
-			"+r"(x), "+r"(to), "+t"(w))
+	GP__ARM_AXPY(n, w, x, to)
 	if (n > 0) do {
 			*to++ += w * *x++;
 		} while (--n > 0);
@@ -14031,7 +14051,7 @@ static odvgp_real gp__rows_kernel(const gp__compact *p, const gp__compact_view *
 		geometry[g] = 0;
 		if ((v->group[g] & 255) == GP__INNER_PRODUCT)
 			for (uint32_t c = 0; c < columns; c++) geometry[g] += x[c] * z[c];
-		else if (GP__ROWS_BY_COLUMN(v->group[g]))
+		else if (GP__ARM_BY_COLUMN(v->group[g]))
 			for (uint32_t c = 0; c < columns; c++)
 				geometry[g] += gp__rows_column(variance[c], x[c] - z[c], d);
 		else geometry[g] = gp__rows_distance(columns, x, z);
@@ -14213,7 +14233,7 @@ static void gp__row_slopes(const gp__row *r, size_t n, const odvgp_real *z, cons
 	const odvgp_real *u = r->u;
 	for (size_t g = 0; g < groups; g++) {
 		const int product = (r->v.group[g] & 255) == GP__INNER_PRODUCT;
-		const int by_column = GP__ROWS_BY_COLUMN(r->v.group[g]);
+		const int by_column = GP__ARM_BY_COLUMN(r->v.group[g]);
 		const odvgp_real *d = slope + g, *wj = w;
 		odvgp_real *A = r->A;
 		size_t j = n;
@@ -14238,7 +14258,7 @@ static void gp__row_slopes(const gp__row *r, size_t n, const odvgp_real *z, cons
 			if (left > 1 && !by_column) {
 				odvgp_real u0 = product ? 0 : u[0], u1 = product ? 0 : u[1];
 				size_t row = columns * sizeof *z;
-				GP__ROWS_BY(1, j,
+				GP__ARM_BY(1, j,
 						"vldmia %1!, {s0}; vldmia %2, {s2-s3}; add %2, %2, %3; vsub.f32 s2, %4, s2;"
 						"vsub.f32 s3, %5, s3; vmla.f32 %6, s0, s2; vmla.f32 %7, s0, s3;",
 						"+r"(A), "+r"(at), "+r"(row), "+t"(u0), "+t"(u1), "+t"(to[0]), "+t"(to[1]))
@@ -14398,7 +14418,7 @@ static odvgp_status gp__rows_kernel_check(const gp__compact *p, const gp__compac
 	for (uint32_t t = 0; t < p->nodes; t++) {
 		const uint32_t node = v->node[t], kind = node & 255, a = node >> 8 & 255, b = node >> 16;
 		const int leaf = kind < GP__ROWS_SUM;
-		const int additive = kind == GP__LINEAR && a < p->groups && GP__ROWS_BY_COLUMN(v->group[a]);
+		const int additive = kind == GP__LINEAR && a < p->groups && GP__ARM_BY_COLUMN(v->group[a]);
 		const uint32_t geometry = additive ? GP__BY_COLUMN : gp__rows_geometry(kind);
 		if (kind > GP__ROWS_PRODUCT || (leaf ? b > GP__MAX_DEGREE : b >= t)) return ODVGP_E_FORMAT;
 		if (geometry   ? a >= p->groups || (v->group[a] & 255) != geometry
@@ -22975,6 +22995,18 @@ static odvgp_status gp__online_stage(
 	return ODVGP_OK;
 }
 
+/*	Z_beta gets the points of a learner that has moved some. */
+static void gp__online_store_points(const gp__predictor *p, gp__unit *u)
+{
+	odvgp_model *m = u->model;
+	odvgp_real *Z = gp__theta_of(m, u->slot_Z_beta), *zt[ODVGP_MAX_BASE_KERNELS];
+	const gp__view v = gp__view_of(p, 0);
+	gp__points_at(&u->kernel, v.beta, gp__points_ld(u->M), zt);
+	GP__FOR(j, u->M)
+		gp__point_of(&u->kernel, v.hyp, zt, gp__points_ld(u->M), v.beta_centre, j, Z + j * u->Dz);
+	gp__touch(m, u->slot_Z_beta);
+}
+
 ODVGP_API GP__COLD odvgp_status odvgp_online_store(
 		const odvgp_online *o, odvgp_model *m, odvgp_info *info)
 {
@@ -22989,10 +23021,15 @@ ODVGP_API GP__COLD odvgp_status odvgp_online_store(
 				info, "model", "must have one layer and a whitened dense q that is not frozen");
 	if (p->units != m->units || p->P != m->units * first->P || p->M != first->M)
 		return gp__fail(info, ODVGP_E_SIZE, "M", -1, (double)p->M, "or P is not that of the model");
+	if (o->added && (gp__fit_held(m, first->slot_Z_beta) ||
+							first->gamma_coords == ODVGP_GAMMA_COORDS_DIFFERENTIATED))
+		return gp__unsupported(info, "Z_beta",
+				"is frozen, or gamma_coords depend on it, and some points have moved");
 	gp__fit_stage(m);
 	for (int k = 0; k < m->units && !s; k++) s = gp__online_stage(o, p, &m->unit[k], info);
 	for (int k = 0; k < m->units && !s; k++) gp__fit_take(&m->unit[k]);
 	gp__end_loan(&m->par.lent, GP__LENT_OPTIMUM);
+	if (!s && o->added) gp__online_store_points(p, m->unit);
 	return s;
 }
 

@@ -702,6 +702,41 @@ TEST(other_points_learn_as_the_batch)
 }
 
 /*  The data move from [0, 2] to [40, 42]; as many points follow. */
+/*  A model gets the points that its learner has moved, and predicts as the learner does. */
+TEST(moved_points_are_stored)
+{
+	enum { M = 6 };
+	static const int means[] = {BETA, ORTH, HYBRID};
+	for (int k = 0; k < 3; k++) {
+		odvgp_config c = pair_config(means[k], ODVGP_COV_PART_DENSE, ROWS, OUTPUTS, M, 4);
+		odvgp_info info = no_info();
+		c.jitter.absolute = (odvgp_real)BY_PRECISION(1e-9, 1e-4);
+		test_seed = 960 + (uint64_t)k;
+		fixture a = make_pair(means[k], ODVGP_COV_PART_DENSE, &c, "matern32 + periodic + linear");
+		served s = serve_rows(&a, NULL, ROWS);
+		learner l = learn_from(&s.s, M + 1);
+		l.o.novelty = (odvgp_real)0.02;
+		odvgp_real *before = values(&a, "Z_beta");
+		for (ptrdiff_t i = 0; i < 2 * ROWS; i++) a.X[i] *= 2;
+		learn(&l, a.X, a.Y, ROWS, 0.9);
+		CHECK_SAY(l.o.added > 2, "%g points were added", (double)l.o.added);
+		CHECK_STATUS(odvgp_set_trainable(a.m, "Z_beta", 0, NULL), ODVGP_OK);
+		CHECK_STATUS(odvgp_online_store(&l.o, a.m, &info), ODVGP_E_UNSUPPORTED);
+		CHECK(!strcmp(info.what, "Z_beta"));
+		CHECK_STATUS(odvgp_set_trainable(a.m, "Z_beta", 1, NULL), ODVGP_OK);
+		CHECK_SAY(odvgp_online_store(&l.o, a.m, &info) == ODVGP_OK, "%s", info.text);
+		odvgp_real *after = values(&a, "Z_beta");
+		CHECK(test_max_diff(before, after, M * 2) > 0.1);
+		served now = serve_rows(&a, NULL, ROWS);
+		difference_of d = compare(&now.s, &l.o.server, a.X, ROWS);
+		CHECK_SAY(d.mean < BY_PRECISION(1e-6, 2e-2) && d.sd < BY_PRECISION(1e-6, 2e-2),
+				"%s: stored: mean %.2g, sd %.2g", mean_name[means[k]], d.mean, d.sd);
+		free(before), free(after);
+		forget(&l);
+		unserve(&s), unserve(&now);
+		drop(&a);
+	}
+}
 TEST(points_follow_the_data)
 {
 	double rmse[2] = {0, 0};
@@ -1218,6 +1253,7 @@ int main(int argc, char **argv)
 	RUN(points_are_added_and_dropped);
 	RUN(prior_stays_the_prior);
 	RUN(other_points_learn_as_the_batch);
+	RUN(moved_points_are_stored);
 	RUN(points_follow_the_data);
 	RUN(streaming_bounds_add_up_to_the_batch);
 	RUN(the_bound_is_that_of_the_definition);

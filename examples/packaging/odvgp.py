@@ -159,7 +159,7 @@ class _Served:  # what predicts: _server() has a lock for reading it
         f.block = block  # which stays as long as f
         return f
 
-    def online(self): return Online(self._server(), self._shape[2])
+    def online(self, follow=0.0): return Online(self._server(), self._shape[2], follow)
 
     def export(self, path, name="model", real="float", no_libm=False):
         """Writes the header of odvgp_export, for numbers that are float or double."""
@@ -171,15 +171,15 @@ class _Served:  # what predicts: _server() has a lock for reading it
         with _about(path): _call("file_write", os.fsencode(path), bytes(text), len(text))
 
 class Online(_Served):
-    """A copy of a model's posterior that learns rows: gp.online(). Kernel and noise stay."""
-    def __init__(self, server, columns):
+    """Learns rows; one that leaves more than `follow` unexplained becomes a point, the least goes."""
+    def __init__(self, server, columns, follow=0.0):
         self._shape, self._o, at = (None, server.D, columns), np.zeros(64), C.byref(server)
         most = int(server.kept.size ** 0.5) + 1  # the block holds a matrix of this size, or less
         block, scratch = (_room(n, at, most) for n in ("online_size", "online_scratch"))
         self._work = scratch, scratch.nbytes
         with server.lock: _call("online_start", self._o, at, most, block, block.nbytes, *self._work)
-        now = self._now = _Server.from_buffer(self._o)  # an odvgp_online begins with its server
-        now.lock, now.kept, self._server = threading.Lock(), block, lambda: now
+        now = self._now = _Server.from_buffer(self._o)  # comes first, then `novelty`
+        now.lock, now.kept, self._server, self._o[7] = threading.Lock(), block, lambda: now, follow
 
     def update(self, X, y, forget=1.0):
         """Learns rows; NaN: no target. After each row earlier ones count `forget` times as much."""

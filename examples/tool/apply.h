@@ -629,10 +629,16 @@ static double forget_of(const options *o)
 	return option_real(o, OPT_FORGET, DBL_MIN, 1, "above 0, at most 1");
 }
 
+/*  --follow; 0: points stay */
+static double follow_of(const options *o)
+{
+	return o->value[OPT_FOLLOW] ? option_real(o, OPT_FOLLOW, DBL_MIN, 1, "above 0, at most 1") : 0;
+}
+
 /*  From now on predictions are those of what learns. */
 static void application_learns(application *a)
 {
-	a->learner = learner_begin(&a->f, &a->server, &a->w, forget_of(a->o));
+	a->learner = learner_begin(&a->f, &a->server, &a->w, forget_of(a->o), follow_of(a->o));
 	a->server = a->learner->online.server;
 	a->row_watch.quiet = 1;
 	a->row_watch.until = a->row_watch.grace = HUGE_VAL;
@@ -691,15 +697,16 @@ static void predict_options(application *a)
 /*  --stream is --data -; what goes with --learn only. */
 static void learn_options(options *o)
 {
-	static const int ids[] = {OPT_OUT_MODEL, OPT_FORGET};
+	static const int ids[] = {OPT_OUT_MODEL, OPT_FORGET, OPT_FOLLOW};
 	if (o->given[OPT_STREAM] && o->value[OPT_DATA] && strcmp(o->value[OPT_DATA], "-") != 0)
 		die(BAD_INPUT, "--stream: is standard input; leave out --data %s", o->value[OPT_DATA]);
 	if (o->given[OPT_STREAM]) option_set(o, OPT_DATA, "-");
-	for (int i = 0; i < 2 && !o->given[OPT_LEARN]; i++)
+	for (int i = 0; i < 3 && !o->given[OPT_LEARN]; i++)
 		if (o->given[ids[i]]) die(BAD_INPUT, "--%s: needs --learn", option_list[ids[i]].name);
 	if (o->value[OPT_OUT_MODEL] && strcmp(o->value[OPT_OUT_MODEL], "-") == 0)
 		die(BAD_INPUT, "--out-model -: a model needs a file");
 	forget_of(o);
+	follow_of(o);
 }
 
 static int run_predict(options *o)

@@ -14,7 +14,8 @@ typedef struct learner {
 	model_block model_block;
 	void *block, *scratch;
 	size_t scratch_size;
-	double forget;
+	/* follow: 0, or what a row's k(x,x) must leave unexplained, of 1, to become a point */
+	double forget, follow;
 	/* Weights of classes, or NULL. */
 	double *class_weight;
 	/* Rows: learned; refused by the likelihood, and why the first one was. */
@@ -107,19 +108,22 @@ static double *learn_weights(const schema *s)
 }
 
 /*  Learns in memory; `server` is not needed afterwards. */
-static learner *learner_begin(
-		const model_file *f, const odvgp_server *server, const workers *w, double forget)
+static learner *learner_begin(const model_file *f, const odvgp_server *server, const workers *w,
+		double forget, double follow)
 {
 	odvgp_info info = no_info;
 	learner *l = take(1, sizeof *l);
 	const schema *s = &f->s;
 	l->f = f;
 	l->forget = forget;
+	l->follow = follow;
 	l->model = model_load(f, w, ODVGP_ISA_AUTO, &l->model_block);
 	const odvgp_config *c = odvgp_model_config(l->model);
 	ptrdiff_t M = c->layer[0].M + (has_blocks(c) ? c->layer[0].M_gamma : 0);
 	int refused = c->reproduce.parametrisation != ODVGP_PARAMETRISATION_WHITENED;
-	size_t size = refused ? 0 : odvgp_online_size(server, M, &info);
+	/* one point comes before one goes */
+	ptrdiff_t most = M + (follow > 0);
+	size_t size = refused ? 0 : odvgp_online_size(server, most, &info);
 	const char *colon = strchr(info.text, ':');
 	if (!size)
 		die(BAD_INPUT,
@@ -131,11 +135,16 @@ static learner *learner_begin(
 				: colon ? colon + 2
 						: info.text);
 	l->block = take(size, 1);
-	l->scratch_size = odvgp_online_scratch(server, M, &info);
+	l->scratch_size = odvgp_online_scratch(server, most, &info);
 	l->scratch = take(l->scratch_size, 1);
 	odvgp_status bad = odvgp_online_start(
-			&l->online, server, M, l->block, size, l->scratch, l->scratch_size, &info);
+			&l->online, server, most, l->block, size, l->scratch, l->scratch_size, &info);
 	if (bad) die_of(bad, &info, f->path);
+	l->online.novelty = follow;
+	double none = 0;
+	if (odvgp_online_update(
+				&l->online, &none, &none, 0, 1, l->scratch, l->scratch_size, &info))
+		die(BAD_INPUT, "%s: --follow: %s", path_text(f->path), strchr(info.text, ':') + 2);
 	l->class_weight = learn_weights(s);
 	return l;
 }

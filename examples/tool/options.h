@@ -46,6 +46,9 @@ enum {
       "with --learn: the model that has learned the rows (may be --model)") \
     X(FORGET, "forget", "L", "1", PREDICT | UPDATE, \
       "after each row earlier ones count L times as much, such as 0.999; 1: nothing is forgotten") \
+    X(FOLLOW, "follow", "V", NULL, PREDICT | UPDATE, \
+      "a row of which the inducing points leave more than V unexplained, such as 0.1, becomes one, " \
+      "and that of least loss goes") \
     X(REAL, "real", "float|double", "float", EXPORT | BUDGET, \
       "numbers of the header; budget tries both unless it is given") \
     X(FLASH, "flash", "BYTES", NULL, BUDGET, "most bytes of code and tables, such as 32k") \

@@ -93,6 +93,8 @@ static void print_update_json(const update *u, const char *out, double seconds)
 	json_count(&b, "n_refused", a->rows - a->learner->learned);
 	json_count(&b, "n_updated", setting_count(&a->f.s, "updated"));
 	json_number(&b, "forget", a->learner->forget);
+	json_number(&b, "follow", a->learner->follow);
+	json_count(&b, "n_points", (ptrdiff_t)a->learner->online.added);
 	json_number(&b, "seconds", seconds);
 	for (int time = 0; time < QUALITY_TIMES; time++)
 		for (int k = 0; k < QUALITIES; k++) {
@@ -113,6 +115,8 @@ static void print_update_text(const update *u, const char *out)
 	bytes_print(&b, "learned  %td row%s", l->learned, l->learned == 1 ? "" : "s");
 	if (a->rows > l->learned) bytes_print(&b, "; %td refused", a->rows - l->learned);
 	if (l->forget < 1) bytes_print(&b, "; forgetting %g a row", l->forget);
+	if (l->online.added)
+		bytes_print(&b, "; %llu became inducing points", (unsigned long long)l->online.added);
 	bytes_print(&b, "; the model has learned %td since its training\n",
 			setting_count(&a->f.s, "updated"));
 	for (int time = 0; time < QUALITY_TIMES; time++)
@@ -131,6 +135,7 @@ static int run_update(options *o)
 	memset(&u, 0, sizeof u);
 	o->updates = 1;
 	forget_of(o);
+	follow_of(o);
 	if (o->value[OPT_OUT] && strcmp(o->value[OPT_OUT], "-") == 0)
 		die(BAD_INPUT, "--out -: a model needs a file");
 	const char *out = o->value[OPT_OUT] ? o->value[OPT_OUT] : option_needed(o, OPT_MODEL);

@@ -94,6 +94,29 @@ fit --data counts.csv --basis hybrid --beta 8 --gamma 5 --likelihood negative_bi
 sed 's/,[^,]*$/,/; 1s/$/count/' counts.csv >empty.csv
 answers_agree "another kernel" nb.odvgp counts.csv empty.csv
 
+# ---- inducing points that follow the rows ----
+{ head -n 1 named.csv; awk -F, -v OFS=, 'NR > 101 { $1 += 4 } NR > 101' named.csv; } >moved.csv
+sed 's/,[^,]*$/,/; 1s/$/y/' moved.csv >there.csv
+for basis in coupled orth solve; do
+    fit --data old.csv --basis $basis --beta 8 --gamma 9 --model points.odvgp
+    "$tool" update --model points.odvgp --data moved.csv --out stays.odvgp --json --quiet >t.json
+    "$tool" update --model points.odvgp --data moved.csv --follow 0.1 --out follows.odvgp --json --quiet >t2.json
+    check "follow, $basis: rows become points" holds "$(value t.json n_points) == 0 && $(value t2.json n_points) > 0"
+    check "follow, $basis: and are predicted better" holds "$(value t2.json rmse_after) < $(value t.json rmse_after)"
+    "$tool" predict --model follows.odvgp --data moved.csv --json --quiet >t.json 2>&1
+    check "follow, $basis: by the model that is saved" test "$(value t.json rmse)" = "$(value t2.json rmse_after)"
+    { cat moved.csv; sed 1d there.csv; } | "$tool" predict --model points.odvgp --stream --learn --follow 0.1 --out-model stream.odvgp --quiet 2>err.txt |
+        sed 2,101d >stream.csv
+    "$tool" predict --model stream.odvgp --data there.csv --quiet --threads 1 >t.csv
+    check "follow, $basis: a stream answers as the model that it saves" holds "$(apart stream.csv t.csv) < 1e-5"
+done
+for bad in 0 1.5 x; do
+    check "refused: --follow $bad" refuses "--follow $bad: must be a number above 0, at most 1" update --model old.odvgp --data new.csv --follow $bad
+done
+check "refused: --follow without --learn" refuses "--follow: needs --learn" predict --model old.odvgp --data new.csv --follow 0.1
+check "refused: --follow of images" refuses "images.odvgp: --follow: inducing inputs of images and of independent functions stay" \
+    update --model images.odvgp --data images.csv --follow 0.1 --out bad.odvgp
+
 # ---- what is refused, which leaves the model as it is ----
 cp old.odvgp same.odvgp
 check "refused: --resume of an updated model" refuses "was updated with 100 rows" train --resume t.odvgp --data old.csv --model bad.odvgp
