@@ -239,8 +239,8 @@ static const char convert_help[] =
 		"Files above --memory stay on the disk: training reads a minibatch at a time, and has the\n"
 		"bits of rows in memory. A CSV file is first made a temporary table beside the model, which\n"
 		"the end of the program removes. In memory are then the rows to test and to validate, and\n"
-		"8 bytes a training row if there are others. --basis exact, --image and --auto-tries need\n"
-		"rows in memory. To predict many rows, give predict a table, a part of it to each machine\n"
+		"8 bytes a training row if there are others. --basis exact and --image need rows in\n"
+		"memory. To predict many rows, give predict a table, a part of it to each machine\n"
 		"if there are several: rows do not depend on each other.\n";
 
 static const char split_help[] =
