@@ -1102,7 +1102,7 @@ typedef struct odvgp_config {
 		/* The kernel as an expression: sums, products and parentheses of base kernels
 			   name(lengthscale, variance=1, ard, dims=0:3+5)
 		   Names: rbf, matern12, matern32, matern52, rq(.., alpha=1), periodic(.., period=1);
-		   additive, a sum over columns of a matern52 of each;
+		   additive, a sum over columns of a matern52 of each, where gamma adds little to beta;
 		   without a lengthscale linear(variance, ard), constant(variance), white(variance),
 		   polynomial(variance, offset=1, degree=2). >>kernels has the formulas. dims=0:3+5 selects
 		   columns 0, 1, 2, 5, none twice. ard gives each column its own lengthscale (linear: its
@@ -1874,8 +1874,7 @@ ODVGP_API odvgp_status odvgp_predict_functions(const odvgp_server *server, const
 		cov          [F,n,n] as odvgp_predict_cov has it; scratch for n rows then
 		scratch      odvgp_predict_gradient_scratch bytes for some rows >= 1
 	Returns  as odvgp_predict; also E_UNSUPPORTED: several layers, images
-	Cost     two to three times that of odvgp_predict; (M + Mg) D^2 n more for
-			 each Hessian
+	Cost     about twice that of odvgp_predict; (M + Mg) D^2 n more for each Hessian
 	Threads  any number on one server, each with its own scratch; it writes nothing else, so an
 			 interrupt may call it */
 typedef struct odvgp_gradient {
@@ -3447,6 +3446,7 @@ static odvgp_real gp__rows_log1p(odvgp_real x)
 
 #if !defined(ODVGP_PREDICT_ONLY) || defined(ODVGP_TRANSFORMS)
 #define GP__TRANSFORM_MOST (3 + 2 * ODVGP_MOST_KNOTS) /* of a record */
+#define GP__TRANSFORM_IS(r, KIND) ((r)[1] == (odvgp_real)(int)ODVGP_TRANSFORM_##KIND)
 
 /*	T(x) of a record, and its derivatives. */
 GP__NOINLINE odvgp_real gp__transform(
@@ -3455,7 +3455,7 @@ GP__NOINLINE odvgp_real gp__transform(
 	const odvgp_real *a = r + 3;
 	const ptrdiff_t n = (ptrdiff_t)r[2] / 2;
 	*bend = 0;
-	if (r[1] == ODVGP_TRANSFORM_LINEAR) {
+	if (GP__TRANSFORM_IS(r, LINEAR)) {
 		ptrdiff_t k = 1;
 		while (k < n - 1 && x > a[k]) k++;
 		*slope = (a[n + k] - a[n + k - 1]) / (a[k] - a[k - 1]);
@@ -3463,7 +3463,7 @@ GP__NOINLINE odvgp_real gp__transform(
 	}
 	const odvgp_real u = x < a[2] ? a[2] : x > a[3] ? a[3] : x;
 	odvgp_real z, y, w = 1;
-	if (r[1] == ODVGP_TRANSFORM_LOG) {
+	if (GP__TRANSFORM_IS(r, LOG)) {
 		z = u + a[0];
 		y = z < 1 ? -GP__LOG1P(1 / z - 1) : GP__LOG1P(z - 1);
 		*slope = 1 / z;
@@ -3487,10 +3487,10 @@ static int gp__transform_ok(const odvgp_real *r, ptrdiff_t left, ptrdiff_t above
 	if (left < 7 || !(r[0] > (odvgp_real)above && r[0] < (odvgp_real)D) ||
 			!(r[2] >= 4 && r[2] <= 2 * ODVGP_MOST_KNOTS))
 		return 0;
-	const int linear = r[1] == ODVGP_TRANSFORM_LINEAR;
+	const int linear = GP__TRANSFORM_IS(r, LINEAR);
 	const ptrdiff_t n = (ptrdiff_t)r[2], h = n / 2;
 	if (left < 3 + n || r[0] != (odvgp_real)(float)(ptrdiff_t)r[0] || r[2] != (odvgp_real)(2 * h) ||
-			(!linear && (n != 4 || !(r[1] == ODVGP_TRANSFORM_LOG || r[1] == ODVGP_TRANSFORM_ASINH))))
+			(!linear && (n != 4 || !(GP__TRANSFORM_IS(r, LOG) || GP__TRANSFORM_IS(r, ASINH)))))
 		return 0;
 	GP__FOR(i, 3 + n) {
 		if (!(r[i] > GP__R(-1e30) && r[i] < GP__R(1e30))) return 0;
@@ -8185,6 +8185,27 @@ static double gp__robustmax_log_p(const gp__density *p, double x, double *d)
 	return log(all);
 }
 
+/*	The integral from a place over `limit` standard deviations, from each narrow step to the next:
+	log p rises by one at each mean_k, which panels that do not end there can miss. */
+static void gp__robustmax_march(
+		const gp__density *p, gp__place from, double limit, double top, double *sum)
+{
+	const gp__lik_job *job = p->job;
+	const ptrdiff_t y = (ptrdiff_t)job->Y[p->at] * job->ld + p->at;
+	const double way = limit < 0 ? -1 : 1, last = from.t + limit;
+	for (ptrdiff_t n = 0; n < job->F && way * (last - from.t) > 0; n++) {
+		double end = last;
+		for (ptrdiff_t k = p->at; k < job->F * job->ld; k += job->ld) {
+			double t = ((double)job->mean[k] - (double)job->mean[y]) / p->sd;
+			if (k != y && gp__sd(job, k) < 0.01 * p->sd && way * (t - from.t) > 0 &&
+					way * (end - t) > 0)
+				end = t;
+		}
+		gp__march(p, from, end - from.t, 1, top, sum);
+		from.t = from.e = end;
+	}
+}
+
 /*	p = other + (1 - epsilon - other) P, P the integral, begun at the largest of some places. */
 static double gp__robustmax_density(const gp__lik_job *job, ptrdiff_t at)
 {
@@ -8198,11 +8219,11 @@ static double gp__robustmax_density(const gp__lik_job *job, ptrdiff_t at)
 		top = GP__MAX(top, L);
 	}
 	scale = (1 - e - other) * exp(top - 0.5 * gp__log_2pi);
-	if (scale <= 0) return log(other);
+	if (scale <= 1e-300 * other) return log(other);
 	sum = other / scale;
 	if (!gp__trapezoid(&p, from, 0.5, top, &sum)) {
-		gp__march(&p, from, -9, 1, top, &sum);
-		gp__march(&p, from, 9, 1, top, &sum);
+		gp__robustmax_march(&p, from, -9, top, &sum);
+		gp__robustmax_march(&p, from, 9, top, &sum);
 	}
 	return log(scale * sum);
 }
@@ -13859,12 +13880,6 @@ GP__INLINE odvgp_real gp__rows_radial(
 	return e * (kind == GP__MATERN52 ? q + t * t * third : q);
 }
 
-/*	additive's function of one column at the distance t, and its derivative in t^2 to slope. */
-static odvgp_real gp__rows_column(odvgp_real v, odvgp_real t, odvgp_real *slope)
-{
-	return gp__rows_radial(GP__MATERN52, v, 5, t * t, slope);
-}
-
 /*	A base kernel's value at the geometry s, and its derivative in s. self: of a point with
 	itself. */
 static odvgp_real gp__rows_base(
@@ -13896,6 +13911,13 @@ static odvgp_real gp__rows_base(
 	return e;
 }
 
+/*	additive's function of one column at the distance t, and its derivative in t^2 to slope. */
+static odvgp_real gp__rows_column(odvgp_real v, odvgp_real t, odvgp_real *slope)
+{
+	const odvgp_real par[3] = {v, 1, 1};
+	return gp__rows_base(GP__MATERN52, par, t * t, 0, slope);
+}
+
 /*	k(x,z) for prepared inputs; slope, or NULL: [groups] its derivatives in the geometries. */
 static odvgp_real gp__rows_kernel(const gp__compact *p, const gp__compact_view *v,
 		const odvgp_real *x, const odvgp_real *z, odvgp_real *slope)
@@ -13910,7 +13932,7 @@ static odvgp_real gp__rows_kernel(const gp__compact *p, const gp__compact_view *
 			for (uint32_t c = 0; c < columns; c++) geometry[g] += x[c] * z[c];
 		else if (GP__ROWS_BY_COLUMN(v->group[g]))
 			for (uint32_t c = 0; c < columns; c++)
-				geometry[g] += gp__rows_column(variance[c], x[c] - z[c], NULL);
+				geometry[g] += gp__rows_column(variance[c], x[c] - z[c], d);
 		else geometry[g] = gp__rows_distance(columns, x, z);
 		x += columns;
 		z += columns;
@@ -15882,7 +15904,7 @@ static void gp__export_row(gp__export *e, ptrdiff_t i, odvgp_real *x)
 										0.3 * gp__export_place(e, g, c, (j + 1) % M));
 	}
 	GP__EACH_TRANSFORM(r, e->p, *v) { /* x <- T^-1(x), between low and high */
-		int linear = r[1] == ODVGP_TRANSFORM_LINEAR;
+		int linear = GP__TRANSFORM_IS(r, LINEAR);
 		odvgp_real *at = x + (ptrdiff_t)*r, low = r[linear ? 3 : 5], slope, bend,
 				   high = r[linear ? 2 + (ptrdiff_t)r[2] / 2 : 6];
 		for (int k = 0; k < 60; k++) {
@@ -21834,9 +21856,11 @@ static void gp__nat_gamma_change(gp__unit *u, odvgp_real tau)
 		odvgp_real *g = gp__node_of(u, u->a_slot)->d + p * Mg;
 		if (u->shift.id) gp__nat_hybrid_back(u, p, g);
 		if (exact) gp__cholesky_solve(&u->model->tape.blas, Mg, gp__value(u, u->L_v), Mg, g);
-		GP__FOR(i, Mg)
-			g[i] *= tau * c->optim.gamma_step_ratio /
-					(exact ? 1 : gp__value(u, u->gamma_residual)[i] + eps);
+		GP__FOR(i, Mg) {
+			odvgp_real by = exact ? 1 : gp__value(u, u->gamma_residual)[i] + eps;
+			if (by > 0) g[i] *= tau * c->optim.gamma_step_ratio / by;
+			if (!(by > 0) || !gp__finite(g + i, 1)) g[i] = 0; /* the kernel underflows: a stays */
+		}
 	}
 }
 

@@ -120,13 +120,16 @@ static const char train_help[] =
 		"--outputs independent and bases without q; and with --beta, --gamma, --batch or --iters\n"
 		"warm starts take at most a quarter of the training's counted operations: fewer rows,\n"
 		"points and iterations, or where that has no room for ten iterations of L-BFGS none.\n"
+		"From 100,000 rows on solve trains on minibatches, and --patience 5 ends its steps.\n"
 		"From 500 rows on up to --auto-tries candidates race: the above, other members and\n"
 		"kernels, exact regression up to some 2,900 rows (a model of 1.25 GB, twice while it is\n"
-		"scored), and for classes a larger variance at the start and quicker natural steps. A\n"
+		"scored), other scales of columns with long tails (--transform), and for classes a larger\n"
+		"variance at the start and quicker natural steps. A\n"
 		"tenth of the training rows, a fifth of few, up to 5,000 drawn by --seed, are held out;\n"
 		"each candidate does a part of its training, and the better half by mean log density of\n"
 		"these rows goes on until one is left. Of the last two the costlier one must be better by\n"
-		"more than a standard error. The race adds at most a third of all counted operations. A\n"
+		"more than a standard error. The race adds at most a third of all counted operations,\n"
+		"beside --patience 15 %. A\n"
 		"model of all rows then takes the winner's parameters and does the rest of its steps,\n"
 		"with L-BFGS a tenth more. What was tried is printed and kept in the model (odvgp info),\n"
 		"with log-likelihoods from before the rows came back, and for an exact model also what\n"
@@ -240,8 +243,9 @@ static const char convert_help[] =
 		"bits of rows in memory. A CSV file is first made a temporary table beside the model, which\n"
 		"the end of the program removes. In memory are then the rows to test and to validate, and\n"
 		"8 bytes a training row if there are others. --basis exact and --image need rows in\n"
-		"memory. To predict many rows, give predict a table, a part of it to each machine\n"
-		"if there are several: rows do not depend on each other.\n";
+		"memory, and so do the candidates of auto that are exact or have other scales of inputs.\n"
+		"To predict many rows, give predict a table, a part of it to each machine if there are\n"
+		"several: rows do not depend on each other.\n";
 
 static const char split_help[] =
 		"\n"
@@ -278,8 +282,11 @@ static const char kernels_help[] =
 		"  rq(lengthscale, alpha=1, ...), periodic(lengthscale, period=1, ...)\n"
 		"  linear(variance, ard, dims=...), polynomial(variance, offset=1, degree=2, dims=...)\n"
 		"  constant(variance), white(variance)\n"
-		"  ard: a lengthscale (for linear a variance) for each column. Numbers that are not given\n"
-		"  are estimated from the data, except alpha and period, which start at 1 (standardised\n"
+		"  additive(lengthscale, variance=1, ard, dims=...): a sum of a matern52 of each column, as\n"
+		"  in \"additive(ard) + matern52(ard)\"\n"
+		"  ard: a lengthscale (for linear a variance, for additive both) for each column; with\n"
+		"  ard=2:5+7:9 columns 2, 3, 4 share one, and 7, 8. Numbers that are not given are\n"
+		"  estimated from the data, except alpha and period, which start at 1 (standardised\n"
 		"  inputs).\n"
 		"  Example: \"rbf(ard) * linear(0.5, dims=0) + periodic(1, period=0.4, dims=1)\"\n";
 
@@ -357,6 +364,7 @@ static bytes model_path_of(const options *o)
 static int run_train(options *o)
 {
 	dataset d;
+	table read = {0};
 	workers w;
 	training t;
 	model_file before;
@@ -383,7 +391,12 @@ static int run_train(options *o)
 	files_check(o, path.at);
 	if (!is_device(path.at)) part = part_of(path.at);
 	if (part) check_part(path.at, part, &before);
-	dataset_read(&d, o, resume ? &before.s : NULL);
+	dataset_check(o);
+	read_table(&read, o->value[OPT_DATA], o, NULL);
+	plan_patience(o, read.rows);
+	dataset_make(&d, &read, o, resume ? &before.s : NULL);
+	if (d.disk) d.disk->owned = 1;
+	else table_free(&read);
 	levels_kernel(o, &d.s);
 	workers_start(&w, o);
 	w.watch->start = begin;

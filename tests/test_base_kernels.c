@@ -232,9 +232,9 @@ TEST(bad_kernel_expressions_are_refused)
 			"rq(0.5, alpha=2, variance=3, ard)", "periodic(period=7, dims=0)", "linear",
 			"linear(0.5)", "linear(ard, variance=2)", "linear(3, ard, dims=1:3)", "polynomial",
 			"polynomial(0.3, offset=2, degree=3, dims=1)", "constant(2) * white()", "white(0.1)",
-			"additive", "additive(1, variance=2, ard, dims=0+2)", "rbf(ard=0:2)", "rbf(ard = 2 + 0:2)",
-			"periodic(dims=2+0:2, ard=0:2, period=2)", "linear(ard=0:3)", "additive(ard=1:3)*rbf",
-			BY_PRECISION("rbf(1e-300, ard)", "rbf(1e-37, ard)")};
+			"additive", "additive(1, variance=2, ard, dims=0+2)", "rbf(ard=0:2)",
+			"rbf(ard = 2 + 0:2)", "periodic(dims=2+0:2, ard=0:2, period=2)", "linear(ard=0:3)",
+			"additive(ard=1:3)*rbf", BY_PRECISION("rbf(1e-300, ard)", "rbf(1e-37, ard)")};
 	size_t i, bytes = 7;
 	char deep[300];
 	odvgp_config c = config(10, 3, 1, 3, 0);
@@ -418,7 +418,9 @@ TEST(columns_share_numbers)
 			CHECK(!strcmp(one->name, of->name) && one->count <= of->count && of->count <= 64);
 			for (; d < 4 && one->count < of->count && number[e][d] >= 0; d++)
 				own[d] = values[i % 2][number[e][d]];
-			if (d) CHECK_STATUS(odvgp_set(f[0].m, one->name, values[i % 2], one->count, NULL), ODVGP_OK);
+			if (d)
+				CHECK_STATUS(
+						odvgp_set(f[0].m, one->name, values[i % 2], one->count, NULL), ODVGP_OK);
 			else CHECK_STATUS(odvgp_get(f[0].m, one->name, all, one->count, NULL), ODVGP_OK);
 			CHECK_INT(of->count, d ? d : one->count);
 			CHECK_STATUS(odvgp_set(f[1].m, of->name, d ? own : all, of->count, NULL), ODVGP_OK);

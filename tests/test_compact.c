@@ -680,8 +680,8 @@ TEST(what_a_build_lacks_is_refused)
 		int inverse;
 		odvgp_status status;
 	} cases[] = {{"rbf + matern52", 0, ODVGP_OK}, {"matern32", 0, ODVGP_E_UNSUPPORTED},
-			{"rbf + additive", 0, ODVGP_E_UNSUPPORTED},
-			{"rbf * periodic", 0, ODVGP_E_UNSUPPORTED}, {"rbf", 1, ODVGP_E_UNSUPPORTED}};
+			{"rbf + additive", 0, ODVGP_E_UNSUPPORTED}, {"rbf * periodic", 0, ODVGP_E_UNSUPPORTED},
+			{"rbf", 1, ODVGP_E_UNSUPPORTED}};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		odvgp_config c = random_config(30, INPUTS, 1, 5, 4);
 		if (cases[i].inverse) {

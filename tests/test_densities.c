@@ -620,6 +620,22 @@ TEST(softmax_of_several_classes)
 	}
 }
 
+/*  A step of a narrow function lies between a panel's places; P below the least number. */
+TEST(robustmax_of_narrow_functions)
+{
+	static const double mean[2][3] = {{908.09533016564467, 908.09266062037455, -12.0021786412193},
+			{4, 25.0991202598764, -25.1691669521872}},
+			sd[2][3] = {{0.003467209777818, 8.20679851435e-07, 1463.04815659809},
+					{1e4, 1.333486484004, 3.69860534716e-05}};
+	int i;
+	for (i = 0; i < 2; i++) {
+		row r = of_three("robustmax", mean[i], sd[i]);
+		r.par[0] = i ? 0.48 : 0.2315254608745845;
+		r.y = 2;
+		check_row(&r, 1e-8);
+	}
+}
+
 TEST(moments_at_the_ends)
 {
 	static const double spread[] = {1e-8, 1e-3, 0.3, 1, 10, 1e4}, at[] = {0, 0.4, -3, -7},
@@ -725,6 +741,7 @@ int main(int argc, char **argv)
 	find_nodes();
 	RUN(densities_on_a_grid);
 	RUN(softmax_of_several_classes);
+	RUN(robustmax_of_narrow_functions);
 	RUN(moments_at_the_ends);
 	RUN(nan_stays_nan);
 	RUN(rows_that_were_wrong);

@@ -608,6 +608,24 @@ TEST(natural_steps_of_gamma_are_shortened)
 			}
 }
 
+/*  A kernel that underflows to 0 leaves gamma's step nothing to divide by. */
+TEST(natural_steps_of_gamma_without_a_kernel)
+{
+	odvgp_config c = pair_config(ORTH, ODVGP_COV_PART_DENSE, 20, 2, 5, 7);
+	c.jitter.absolute = (odvgp_real)1e-3;
+	c.optim.natgrad = 1;
+	c.optim.gamma_step = ODVGP_GAMMA_STEP_DIAGONAL;
+	test_seed = 346;
+	fixture a = make_pair(ORTH, ODVGP_COV_PART_DENSE, &c, "polynomial");
+	set_number(a.m, "kernel.0.variance", BY_PRECISION(1e-200, 1e-25));
+	set_number(a.m, "kernel.0.offset", BY_PRECISION(1e-200, 1e-25));
+	CHECK_STATUS(odvgp_natgrad_step(a.m, a.X, a.Y, 20, (odvgp_real)0.5, NULL, NULL), ODVGP_OK);
+	odvgp_real *values = all_values(a.m);
+	CHECK(gp__finite(values, odvgp_param_count(a.m)));
+	free(values);
+	drop(&a);
+}
+
 /*  If positive values are trained as logarithms, targets in other units give the same training:
     the bound changes by log 2^20 for each target. */
 TEST(units_of_the_targets_do_not_matter)
@@ -897,6 +915,7 @@ int main(int argc, char **argv)
 	RUN(seven_threads_give_the_bits_of_one);
 	RUN(a_saved_model_goes_on_bit_for_bit);
 	RUN(natural_steps_of_gamma_are_shortened);
+	RUN(natural_steps_of_gamma_without_a_kernel);
 	RUN(units_of_the_targets_do_not_matter);
 	RUN(units_of_the_data_do_not_matter);
 	RUN(frozen_slots_keep_their_bits_in_every_pair);

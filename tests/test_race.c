@@ -166,6 +166,69 @@ TEST(entries_without_room_are_left_out)
 	free(w);
 }
 
+/*  SGPR, then minibatches: with its points, hyperparameters and q's optimum the bound is SGPR's, and
+    with further points no less. */
+TEST(the_bound_does_not_fall_where_minibatches_follow_SGPR)
+{
+	static const int members[3] = {0, ODVGP_MEAN_PART_ORTH, ODVGP_MEAN_PART_BLOCKS};
+	for (int k = 0; k < 3; k++) {
+		world *w = NEW(world, 1);
+		double collapsed, bound, kl;
+		world_make(w);
+		race_entry *sgpr = &w->list[0], *e = &w->list[1];
+		sgpr->config = w->list[2].config;
+		sgpr->config.layer[0].M = 12;
+		e->config = odvgp_config_defaults(N, D, 1, 12, k ? 20 : 0);
+		if (k == 2) {
+			e->config.layer[0].mean_part = ODVGP_MEAN_PART_BLOCKS;
+			e->config.layer[0].cov_part = ODVGP_COV_PART_BLOCKS;
+		}
+		if (k) CHECK_INT(e->config.layer[0].mean_part, members[k]);
+		e->config.optim.batch = 50;
+		e->from = 0;
+		e->fit_q = 1;
+		CHECK_STATUS(race_start(&w->r, sgpr), ODVGP_OK);
+		CHECK_STATUS(race_train(&w->r, sgpr, 20 * sgpr->step_flops), ODVGP_OK);
+		CHECK_STATUS(odvgp_elbo(sgpr->model, w->X, w->Y, N, &collapsed, &kl, NULL, NULL), ODVGP_OK);
+		CHECK_STATUS(race_start(&w->r, e), ODVGP_OK);
+		CHECK_STATUS(odvgp_elbo(e->model, w->X, w->Y, N, &bound, &kl, NULL, NULL), ODVGP_OK);
+		CHECK_SAY(bound >= collapsed - 1e6 * EPS * (1 + fabs(collapsed)), "member %d: %g after %g",
+				k, bound, collapsed);
+		if (!k) CHECK_SAY(bound <= collapsed + 1e6 * EPS * (1 + fabs(collapsed)), "%g", bound);
+		/* and steps go on from there */
+		CHECK_STATUS(race_train(&w->r, e, 10 * e->step_flops), ODVGP_OK);
+		CHECK_STATUS(race_fit_q(&w->r, e, e->model), ODVGP_OK);
+		CHECK_STATUS(odvgp_elbo(e->model, w->X, w->Y, N, &bound, &kl, NULL, NULL), ODVGP_OK);
+		CHECK_SAY(bound >= collapsed - 0.02 * N, "member %d: %g after %g", k, bound, collapsed);
+		race_free(&w->r);
+		free(w);
+	}
+}
+
+/*  Columns of an entry's own. */
+TEST(an_entry_may_have_rows_of_its_own)
+{
+	world *w = NEW(world, 1), *other = NEW(world, 1);
+	world_make(w);
+	world_make(other);
+	for (int i = 0; i < ALL * D; i++) other->X[i] = (odvgp_real)(i % D ? 1 : -1) * w->X[i];
+	race_entry *a = &w->list[0], *b = &other->list[0];
+	a->X = other->X;
+	a->X_valid = other->X + N * D;
+	for (int k = 0; k < 2; k++) {
+		world *of = k ? other : w;
+		CHECK_STATUS(race_start(&of->r, &of->list[0]), ODVGP_OK);
+		CHECK_STATUS(race_train(&of->r, &of->list[0], 5), ODVGP_OK);
+		CHECK_STATUS(race_score(&of->r, &of->list[0]), ODVGP_OK);
+	}
+	CHECK(same_slots(a->model, b->model));
+	CHECK(memcmp(a->logp, b->logp, VALID * sizeof *a->logp) == 0);
+	race_free(&w->r);
+	race_free(&other->r);
+	free(w);
+	free(other);
+}
+
 /*  Means and differences by hand. */
 TEST(the_costlier_entry_has_to_be_clearly_better)
 {
@@ -299,6 +362,8 @@ int main(int argc, char **argv)
 	RUN(a_pause_and_a_score_change_no_bit);
 	RUN(it_adds_no_more_than_its_share);
 	RUN(entries_without_room_are_left_out);
+	RUN(the_bound_does_not_fall_where_minibatches_follow_SGPR);
+	RUN(an_entry_may_have_rows_of_its_own);
 	RUN(the_costlier_entry_has_to_be_clearly_better);
 	RUN(what_fails_is_out);
 	RUN(the_rest_of_a_schedule);

@@ -12,8 +12,9 @@
 #include "race.h"
 #include "train.h"
 
-enum { MOST_TRIES = 8, LEAST_VALID = 200, MOST_VALID = 5000, RACE_LEAST_ROWS = 500, MOST_WARM = 8 };
-static const double RACE_SHARE = 1.0 / 3;
+enum { MOST_TRIES = 8, LEAST_VALID = 200, RACE_LEAST_ROWS = 500, MOST_WARM = 8 };
+/*  SHORT: where validation may end the winner's training long before its last step. */
+static const double RACE_SHARE = 1.0 / 3, RACE_SHARE_SHORT = 0.15;
 /*  Of a candidate's operations, in those of the first one. */
 static const double MOST_COSTS = 1.2;
 /*  Of the model of an exact candidate; a score and an evaluation take a copy of it. */
@@ -35,8 +36,11 @@ typedef struct choice {
 	int quiet;
 	/* What was tried, a line each. */
 	bytes table;
-	/* Training rows whose inputs differ. */
+	/* Training rows whose inputs differ; has a column of numbers long tails? */
 	ptrdiff_t distinct;
+	int tails;
+	/* Both parts' rows of candidates that transform columns, else NULL. */
+	double *X[MOST_TRIES], *X_valid[MOST_TRIES];
 } choice;
 
 /* ---- rows ---- */
@@ -103,6 +107,64 @@ static void hold_rows(choice *c, const options *o, const dataset *d)
 	free(held);
 }
 
+/*  Gives parts of standardised rows, the first of which is d->train, other scales of their columns of
+    numbers; schema and rows are then as dataset_make leaves them. kind: of transform_words. */
+static void choose_transform(dataset *d, const options *o, part **parts, int count, int kind)
+{
+	schema *s = &d->s;
+	ptrdiff_t D = s->D;
+	for (int p = 0; p < count; p++)
+		for (ptrdiff_t i = 0; i < parts[p]->n * D; i++)
+			parts[p]->X[i] = parts[p]->X[i] * s->x_scale[i % D] + s->x_mean[i % D];
+	s->transforms = take((size_t)D, sizeof *s->transforms);
+	for (int i = 0; i < s->input_count; i++)
+		for (ptrdiff_t k = first_input(s, i), end = k + field_inputs(&s->inputs[i]); k < end; k++)
+			if (has_numbers(&s->inputs[i]) && transform_input(d, k, kind))
+				transform_input(d, k, ODVGP_TRANSFORM_NONE);
+	for (int p = 0; p < count; p++)
+		odvgp_transform_columns(parts[p]->X, parts[p]->n, D, s->transforms, parts[p]->X, NULL);
+	odvgp_column_scales(parts[0]->X, parts[0]->n, D, s->x_mean, s->x_scale, NULL);
+	indicators_stay(s, o);
+	for (int p = 0; p < count; p++)
+		odvgp_standardise(parts[p]->X, parts[p]->n, D, s->x_mean, s->x_scale, parts[p]->X, NULL);
+}
+
+/*  The same of copies of the rows of a candidate. */
+static void candidate_transform(choice *c, int k, int kind)
+{
+	dataset d = c->fit;
+	part valid = c->held, *parts[2] = {&d.train, &valid};
+	ptrdiff_t D = d.s.D;
+	c->X[k] = d.train.X = take_doubles(d.train.n, D);
+	c->X_valid[k] = valid.X = take_doubles(valid.n, D);
+	memcpy(d.train.X, c->fit.train.X, (size_t)(d.train.n * D) * sizeof(double));
+	memcpy(valid.X, c->held.X, (size_t)(valid.n * D) * sizeof(double));
+	d.s.x_mean = take_doubles(D, 2);
+	d.s.x_scale = d.s.x_mean + D;
+	memcpy(d.s.x_mean, c->fit.s.x_mean, (size_t)D * sizeof(double));
+	memcpy(d.s.x_scale, c->fit.s.x_scale, (size_t)D * sizeof(double));
+	choose_transform(&d, &c->before, parts, 2, kind);
+	for (ptrdiff_t i = 0; i < D; i++) free((double *)(uintptr_t)d.s.transforms[i].from);
+	free(d.s.transforms);
+	free(d.s.x_mean);
+	c->list[k].X = c->X[k];
+	c->list[k].X_valid = c->X_valid[k];
+}
+
+/*  Standard deviations from the mean beyond which a column has long tails: of ten thousand numbers
+    of a normal distribution the largest one stands at 4. */
+static const double LONG_TAIL = 7;
+
+static int has_tails(const dataset *d)
+{
+	const schema *s = &d->s;
+	for (int i = 0; i < s->input_count; i++)
+		for (ptrdiff_t k = first_input(s, i), end = k + field_inputs(&s->inputs[i]); k < end; k++)
+			for (ptrdiff_t row = 0; has_numbers(&s->inputs[i]) && row < d->train.n; row++)
+				if (fabs(d->train.X[row * s->D + k]) > LONG_TAIL) return 1;
+	return 0;
+}
+
 /* ---- candidates ---- */
 
 /*  Options on their own memory. */
@@ -124,27 +186,47 @@ typedef struct variant {
 	/* 1: begins with the first candidate's hyperparameters, whose slots have the same names. */
 	int follows;
 	const char *warm, *natgrad_step, *natgrad_warmup;
+	/* Of --transform, for all columns of numbers: only where one of them has long tails. */
+	const char *transform;
 } variant;
 
 /*  The best come first: a race has --auto-tries - 1 of those that fit the data. What cannot win
     within the same operations stands behind; bench/results/auto.txt has the races. */
+#define ASINH    "all=asinh"
+#define SCORES   "all=linear"
+#define SHORT    "matern52(ard) + matern32(0.3, variance=0.1, ard)"
+#define ADDITIVE "matern52(ard) + additive(variance=0.1, ard)"
 static const variant variants[] = {
-		{0, 0, EXACT_ROWS, "exact", NULL, 0, 0, 1, "off", NULL, NULL},
-		{0, 0, EXACT_ROWS, "exact", "rbf(ard)", 0, 0, 1, "off", NULL, NULL},
-		{0, 0, EXACT_ROWS, "exact", "matern32(ard)", 0, 0, 1, "off", NULL, NULL},
-		{0, 0, SGPR_ROWS, NULL, "matern32(ard)", 0, 0, 1, NULL, NULL, NULL},
-		{0, 0, SGPR_ROWS, NULL, "rbf(ard)", 0, 0, 1, NULL, NULL, NULL},
-		{0, SGPR_ROWS, PTRDIFF_MAX, "solve", NULL, 300, 300, 1, NULL, NULL, NULL},
-		{0, SGPR_ROWS, PTRDIFF_MAX, "orth", NULL, 300, 700, 1, NULL, NULL, NULL},
-		{0, SGPR_ROWS, PTRDIFF_MAX, NULL, "matern32(ard)", 0, 0, 1, NULL, NULL, NULL},
-		{0, SGPR_ROWS, PTRDIFF_MAX, NULL, "rbf(ard)", 0, 0, 1, NULL, NULL, NULL},
-		{0, 0, SGPR_ROWS, "solve", NULL, 300, 300, 1, NULL, NULL, NULL},
+		{0, 0, EXACT_ROWS, "exact", NULL, 0, 0, 1, "off", NULL, NULL, NULL},
+		{0, 0, EXACT_ROWS, "exact", NULL, 0, 0, 1, "off", NULL, NULL, ASINH},
+		{0, 0, EXACT_ROWS, "exact", "rbf(ard)", 0, 0, 1, "off", NULL, NULL, NULL},
+		{0, 0, EXACT_ROWS, "exact", "matern32(ard)", 0, 0, 1, "off", NULL, NULL, NULL},
+		{0, 0, EXACT_ROWS, "exact", SHORT, 0, 0, 1, "off", NULL, NULL, NULL},
+		{0, 0, SGPR_ROWS, NULL, NULL, 0, 0, 1, NULL, NULL, NULL, ASINH},
+		{0, 0, SGPR_ROWS, NULL, "matern32(ard)", 0, 0, 1, NULL, NULL, NULL, NULL},
+		{0, 0, SGPR_ROWS, NULL, "rbf(ard)", 0, 0, 1, NULL, NULL, NULL, NULL},
+		{0, SGPR_ROWS, PTRDIFF_MAX, "solve", NULL, 300, 300, 1, NULL, NULL, NULL, NULL},
+		{0, SGPR_ROWS, PTRDIFF_MAX, "solve", NULL, 300, 300, 1, NULL, NULL, NULL, ASINH},
+		{0, SGPR_ROWS, PTRDIFF_MAX, "orth", NULL, 300, 700, 1, NULL, NULL, NULL, NULL},
+		{0, SGPR_ROWS, PTRDIFF_MAX, NULL, NULL, 0, 0, 1, NULL, NULL, NULL, ASINH},
+		{0, SGPR_ROWS, PTRDIFF_MAX, "solve", "matern32(ard)", 300, 300, 1, NULL, NULL, NULL, NULL},
+		{0, SGPR_ROWS, PTRDIFF_MAX, "solve", "rbf(ard)", 300, 300, 1, NULL, NULL, NULL, NULL},
+		{0, 0, SGPR_ROWS, NULL, ADDITIVE, 0, 0, 1, NULL, NULL, NULL, NULL},
+		{0, SGPR_ROWS, PTRDIFF_MAX, "solve", ADDITIVE, 300, 300, 1, NULL, NULL, NULL, NULL},
+		{0, 0, SGPR_ROWS, "solve", NULL, 300, 300, 1, NULL, NULL, NULL, NULL},
+		{0, 0, SGPR_ROWS, NULL, SHORT, 0, 0, 1, NULL, NULL, NULL, NULL},
+		{0, 0, SGPR_ROWS, NULL, "matern52(ard) + linear", 0, 0, 1, NULL, NULL, NULL, NULL},
 		{1, 0, PTRDIFF_MAX, NULL, "matern52(ard, variance=50)", 0, 0, 0, "off", "0.5-0.05",
-				"20:1e-3"},
-		{1, 0, PTRDIFF_MAX, NULL, NULL, 0, 0, 0, NULL, "0.5-0.05", "20:1e-3"},
+				"20:1e-3", NULL},
+		{1, 0, PTRDIFF_MAX, NULL, NULL, 0, 0, 0, NULL, NULL, NULL, SCORES},
+		{1, 0, PTRDIFF_MAX, NULL, NULL, 0, 0, 0, NULL, "0.5-0.05", "20:1e-3", NULL},
 		{1, 0, PTRDIFF_MAX, NULL, "matern52(ard, variance=200)", 0, 0, 0, "off", "0.5-0.05",
-				"20:1e-3"},
+				"20:1e-3", NULL},
 };
+#undef ASINH
+#undef SCORES
+#undef SHORT
+#undef ADDITIVE
 enum { VARIANTS = sizeof variants / sizeof *variants };
 
 static void variant_store(options *o, int id, const char *text)
@@ -179,6 +261,8 @@ static void candidate_name(choice *c, int k)
 	if (g->layer[0].M_gamma) bytes_print(&b, "+%td", g->layer[0].M_gamma);
 	if (k && strcmp(o->value[OPT_KERNEL], first->value[OPT_KERNEL]) != 0)
 		bytes_print(&b, " %s", o->value[OPT_KERNEL]);
+	if (strcmp(o->value[OPT_TRANSFORM], first->value[OPT_TRANSFORM]) != 0)
+		bytes_print(&b, " %s", o->value[OPT_TRANSFORM]);
 	if (k && o->value[OPT_NATGRAD_WARMUP] &&
 			!same_value(o->value[OPT_NATGRAD_STEP], first->value[OPT_NATGRAD_STEP]))
 		bytes_print(&b, " natgrad %s", o->value[OPT_NATGRAD_STEP]);
@@ -269,13 +353,22 @@ static void candidate_add(choice *c, const variant *v)
 	variant_store(o, OPT_WARM, v->warm ? v->warm : c->o[0].value[OPT_WARM]);
 	variant_store(o, OPT_NATGRAD_STEP, v->natgrad_step);
 	variant_store(o, OPT_NATGRAD_WARMUP, v->natgrad_warmup);
+	variant_store(o, OPT_TRANSFORM, v->transform);
+	if (v->kernel) levels_kernel(o, &c->fit.s);
+	/* As it is scored. */
+	if (v->follows && !without_q(basis_of(o))) variant_store(o, OPT_FIT_Q, "end");
 	candidate_make(c, k, race_total(&c->r, &c->list[0]), v->follows);
 	const odvgp_config *g = &c->list[k].config;
 	int large = is_exact(basis_of(o)) && (double)odvgp_model_size(g, NULL) > MOST_EXACT_BYTES;
 	/* Its least steps are too many operations. */
 	large |= race_total(&c->r, &c->list[k]) > MOST_COSTS * race_total(&c->r, &c->list[0]);
-	if (large) options_free(o);
-	else c->r.count++;
+	if (large) {
+		options_free(o);
+		return;
+	}
+	if (v->transform)
+		candidate_transform(c, k, position_in(transform_words, strchr(v->transform, '=') + 1));
+	c->r.count++;
 }
 
 /*  Those of the table that fit the data and the options. */
@@ -286,8 +379,11 @@ static void candidates_add(choice *c, int tries)
 	for (int i = 0; i < VARIANTS && c->r.count < tries; i++) {
 		const variant *v = &variants[i];
 		int fits = v->classes == classes && n > v->from && n <= v->to,
-			same = v->basis && strcmp(v->basis, c->o[0].value[OPT_BASIS]) == 0;
-		if (fits && !same && !(v->kernel && c->before.given[OPT_KERNEL])) candidate_add(c, v);
+			same = v->basis && strcmp(v->basis, c->o[0].value[OPT_BASIS]) == 0 && !v->kernel &&
+				   !v->transform,
+			given = (v->kernel && c->before.given[OPT_KERNEL]) ||
+					(v->transform && (c->before.given[OPT_TRANSFORM] || !c->tails));
+		if (fits && !same && !given) candidate_add(c, v);
 	}
 }
 
@@ -442,12 +538,12 @@ static choice *choice_begin(
 }
 
 /*  After it: races, and stores the winner's options. */
-static void choice_make(choice *c, options *o, const dataset *d)
+static void choice_make(choice *c, options *o, dataset *d)
 {
 	int tries = (int)option_integer(o, OPT_AUTO_TRIES, 1, MOST_TRIES);
 	hold_rows(c, o, d);
 	c->r.list = c->list;
-	c->r.share = RACE_SHARE;
+	c->r.share = d->valid.n ? RACE_SHARE_SHORT : RACE_SHARE;
 	c->r.X = c->fit.train.X;
 	c->r.Y = c->fit.Y;
 	c->r.X_valid = c->held.X;
@@ -457,6 +553,8 @@ static void choice_make(choice *c, options *o, const dataset *d)
 	candidate_make(c, 0, 0, 0);
 	c->r.count = 1;
 	c->distinct = distinct_rows(&c->fit);
+	/* Another scale of inputs makes a copy of the rows, which are in memory then. */
+	c->tails = !is_image(o) && !c->fit.disk && has_tails(&c->fit);
 	candidates_add(c, tries);
 	choice_announce(c);
 	odvgp_watch watch = library_watch(c->w->watch);
@@ -473,13 +571,21 @@ static void choice_make(choice *c, options *o, const dataset *d)
 	if (!c->quiet) fputs(c->table.at, stderr);
 	choice_cost(c);
 	choice_store(c, o);
+	if (!c->X[c->r.winner]) return;
+	const char *list = o->value[OPT_TRANSFORM];
+	part *parts[] = {&d->train, &d->test, &d->valid};
+	choose_transform(d, o, parts, 3, position_in(transform_words, strchr(list, '=') + 1));
 }
 
 static void choice_end(choice *c)
 {
 	if (!c) return;
 	race_free(&c->r);
-	for (int i = 0; i < c->r.count; i++) options_free(&c->o[i]);
+	for (int i = 0; i < c->r.count; i++) {
+		options_free(&c->o[i]);
+		free(c->X[i]);
+		free(c->X_valid[i]);
+	}
 	options_free(&c->before);
 	large_free(c->fit.disk);
 	free(c->fit.train.X);
@@ -516,14 +622,15 @@ static int choice_continue(choice *c, odvgp_model *model, training *t, options *
 static void choice_print(const choice *c)
 {
 	const options *o = &c->o[c->r.winner];
-	const int ids[] = {OPT_BASIS, OPT_BETA, OPT_GAMMA, OPT_KERNEL, OPT_ITERS, OPT_WARM,
-			OPT_NATGRAD_STEP, OPT_NATGRAD_WARMUP};
+	const int ids[] = {OPT_BASIS, OPT_BETA, OPT_GAMMA, OPT_KERNEL, OPT_TRANSFORM, OPT_ITERS,
+			OPT_WARM, OPT_FIT_Q, OPT_NATGRAD_STEP, OPT_NATGRAD_WARMUP};
 	if (c->quiet) return;
 	fprintf(stderr, "auto: %td rows: ", c->fit.train.n + c->held.n);
 	for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
 		const char *value = o->value[ids[i]], *quote = "";
 		int natural = ids[i] == OPT_NATGRAD_STEP || ids[i] == OPT_NATGRAD_WARMUP,
-			usual = ids[i] == OPT_KERNEL && !strcmp(value, option_list[OPT_KERNEL].preset);
+			usual = (ids[i] == OPT_KERNEL || ids[i] == OPT_TRANSFORM || ids[i] == OPT_FIT_Q) &&
+					same_value(value, option_list[ids[i]].preset);
 		if (!value || usual || (natural && !natgrad_of(o, basis_of(o)))) continue;
 		if (ids[i] == OPT_GAMMA && !basis_of(o)->gamma) continue;
 		/* It begins without a warm start then, and ends when it converges. */

@@ -67,6 +67,7 @@ static const struct {
 		{"polynomial", "*+", "*"},
 		{"constant", "", ""},
 		{"white", "", ""},
+		{"additive", "", ""}, /* of a column: core_count_points */
 };
 enum { CORE_KERNELS = sizeof core_kernels / sizeof *core_kernels, CORE_TERMS = 32 };
 
@@ -128,7 +129,7 @@ static int core_terms(const char *kernel, double D, core_term *terms)
 						dims + 5);
 			s = end;
 		}
-		t->columns = kind >= 8 ? 0 : *t->dims ? core_dims(t->dims) : D;
+		t->columns = kind == 8 || kind == 9 ? 0 : *t->dims ? core_dims(t->dims) : D;
 		t->numbers = t->columns * (kind == 5 ? 2 : 1);
 		count++;
 	}
@@ -154,7 +155,8 @@ static void core_count_points(
 		int is_slope = own > 0, inner = t->kind == 6 || t->kind == 7;
 		double numbers = points * (is_slope ? own : 1) * t->numbers;
 		core_count(counts, t->numbers > (is_slope ? 8 : 4) ? numbers : 0, "@");
-		core_count(counts, numbers, inner ? "*+" : "+*+");
+		core_count(counts, numbers, inner ? "*+" : t->kind == 10 ? "+e**/++" : "+*+");
+		if (t->kind == 10) core_count(counts, numbers, is_slope ? "**+" : "*+");
 		if (is_slope && t->numbers > 0) core_count(counts, points * own, "**");
 		core_count(counts, points,
 				is_slope ? core_kernels[t->kind].slope : core_kernels[t->kind].value);
@@ -174,7 +176,7 @@ static core_counts core_counts_of(const odvgp_config *c, const char *kernel)
 		   gamma = (double)c->layer[0].M_gamma, units = c->independent ? P : 1, own = P / units,
 		   numbers = 0, slopes = 0, groups = 0,
 		   mixed = (double)c->functions > P ? P * (double)c->functions : 0;
-	int count = core_terms(kernel, D, terms),
+	int count = core_terms(kernel, D, terms), additive = 0,
 		blocks = c->layer[0].cov_part == ODVGP_COV_PART_BLOCKS,
 		dense = blocks || c->layer[0].cov_part == ODVGP_COV_PART_DENSE,
 		linear = c->layer[0].mean_function != ODVGP_MEAN_FUNCTION_ZERO &&
@@ -190,8 +192,9 @@ static core_counts core_counts_of(const odvgp_config *c, const char *kernel)
 		numbers += terms[i].numbers;
 		groups += terms[i].numbers > 0;
 		if (terms[i].kind == 5) slopes += terms[i].columns;
+		additive |= terms[i].kind == 10;
 	}
-	n.tables = units * (2 * numbers - slopes + 3 * count);
+	n.tables = units * ((2 + additive) * numbers - slopes + 3 * count);
 	numbers = fmax(1, numbers);
 	core_count(n.mean, 1, "@");
 	core_count(n.mean, units * numbers, "@+*");

@@ -6,6 +6,18 @@
 #include "data.h"
 #include "predict.h"
 
+enum { ADDITIVE_COLUMN = 10 };
+
+/*  Columns that cost as much as a kernel of D columns: additive has a function in each, whose value
+    and derivatives take as long as ADDITIVE_COLUMN columns of a distance. */
+static double kernel_width(const char *kernel, double D)
+{
+	double width = D;
+	for (const char *s = kernel; s && (s = strstr(s, "additive")) != NULL; s++)
+		width += ADDITIVE_COLUMN * D;
+	return width;
+}
+
 /*  Of the bound and its gradient: products, factors, and the kernel's distances. */
 static double pass_flops(double n, double M, double D)
 {
@@ -18,7 +30,8 @@ static double layer_flops(const odvgp_config *c, ptrdiff_t l, double rows)
 {
 	double P = (double)c->layer[l].P, M = (double)c->layer[l].M,
 		   gamma = (double)c->layer[l].M_gamma, patches = (double)patch_count(c, l),
-		   D = (double)patch_columns(c, l), kernels = c->independent ? P : 1,
+		   D = kernel_width(c->layer[l].kernel, (double)patch_columns(c, l)),
+		   kernels = c->independent ? P : 1,
 		   entry = kernels * (150 + 40 * D) + 4 * P;
 	double flops = kernels * pass_flops(rows, M, D) + 6 * (P - 1) * rows * M * M +
 				   10 * P * M * M * M + entry * (rows * patches * (M + gamma) + M * gamma);
@@ -34,7 +47,8 @@ static double step_flops(const odvgp_config *c)
 	double rows = (double)c->optim.batch, n = (double)c->N, flops = 0;
 	if (c->objective == ODVGP_OBJECTIVE_EXACT) flops = 4 * n * n * n;
 	else if (c->objective == ODVGP_OBJECTIVE_COLLAPSED)
-		flops = pass_flops(n, (double)(c->layer[0].M + c->layer[0].M_gamma), (double)c->layer[0].D);
+		flops = pass_flops(n, (double)(c->layer[0].M + c->layer[0].M_gamma),
+				kernel_width(c->layer[0].kernel, (double)c->layer[0].D));
 	else {
 		if (c->layers > 1) rows *= (double)larger(1, c->deep.samples);
 		for (ptrdiff_t l = 0; l < c->layers; l++) flops += layer_flops(c, l, rows);

@@ -1206,12 +1206,13 @@ static char *draw_test_rows(const options *o, ptrdiff_t n)
 /*  Training rows, test rows, and with --patience validation rows. */
 enum { PART_TRAIN, PART_TEST, PART_VALID, PARTS };
 
-/*  Moves a tenth of the training rows to the validation rows. */
+/*  Moves a tenth of the training rows, at most MOST_VALID, to the validation rows. */
+enum { MOST_VALID = 5000 };
 static void split_validation(const options *o, rows part_rows[PARTS])
 {
 	uint64_t seed = (uint64_t)option_integer(o, OPT_SEED, 0, LLONG_MAX) ^ 0x76616c6964u;
 	rows *train = &part_rows[PART_TRAIN], *valid = &part_rows[PART_VALID];
-	ptrdiff_t n = train->n, count = (n + 9) / 10;
+	ptrdiff_t n = train->n, count = smaller((n + 9) / 10, MOST_VALID);
 	if (!option_integer(o, OPT_PATIENCE, 0, INT_MAX)) return;
 	if (n < 2) die(BAD_INPUT, "--patience: there are too few rows for validation");
 	train->n = 0;
@@ -1824,6 +1825,153 @@ static void levels_kernel(options *o, const schema *s)
 	free(groups.at);
 }
 
+/* ---- --transform auto: by validation ---- */
+
+/*  Skewed columns become logarithms, those with far values asinh: "0=log,3=asinh"; NULL: none is. */
+static char *transform_proposal(const schema *s, const part *p)
+{
+	bytes b = {NULL, 0, 0};
+	double *sorted = take_doubles(p->n, 1);
+	for (int i = 0; i < s->input_count; i++) {
+		ptrdiff_t input = first_input(s, i), n = p->n;
+		if (!has_numbers(&s->inputs[i]) || field_inputs(&s->inputs[i]) > 1) continue;
+		for (ptrdiff_t k = 0; k < n; k++) sorted[k] = p->X[k * s->D + input];
+		qsort(sorted, (size_t)n, sizeof *sorted, by_value);
+		double low = sorted[n / 2] - sorted[0], high = sorted[n - 1] - sorted[n / 2],
+			   middle = sorted[n - 1 - n / 4] - sorted[n / 4];
+		int skewed = high > 5 * low, far = low + high > 10 * middle;
+		if (skewed || far)
+			bytes_print(&b, "%s%d=%s", b.used ? "," : "", s->inputs[i].column,
+					skewed ? "log" : "asinh");
+	}
+	free(sorted);
+	return b.at;
+}
+
+/*  Rows of a probe, in the units of the data, and what its model says of the last `held` of them. */
+typedef struct probe {
+	ptrdiff_t n, held, P;
+	double *X, *Y;
+} probe;
+
+/*  At most this many rows, of which every fourth is held out; steps and points of its models. */
+enum { PROBE_ROWS = 2000, PROBE_STEPS = 40, PROBE_POINTS = 100, PROBE_CLASSES = 10 };
+
+/*  Draws the rows, and gives classes a column each: 0 and 1. */
+static probe probe_make(const dataset *d, uint64_t seed)
+{
+	const schema *s = &d->s;
+	const part *p = &d->train;
+	int classes = has_classes(s->likelihood) ? s->targets[0].level_count : 0;
+	probe r = {smaller(p->n, PROBE_ROWS), 0,
+			classes ? smaller(classes, PROBE_CLASSES) : s->target_count, NULL, NULL};
+	r.held = r.n / 4;
+	r.X = take_doubles(r.n, s->D);
+	r.Y = take_doubles(r.n, r.P);
+	for (ptrdiff_t i = 0, to; i < p->n; i++) {
+		if ((to = permute(seed, p->n, i)) >= r.n) continue;
+		memcpy(r.X + to * s->D, p->X + i * s->D, (size_t)s->D * sizeof *r.X);
+		for (ptrdiff_t k = 0; k < r.P; k++)
+			r.Y[to * r.P + k] = classes ? (double)((ptrdiff_t)p->Y[i] == k) : p->Y[i * r.P + k];
+	}
+	return r;
+}
+
+/*  log p of the held rows by a sparse model of the others whose columns are transformed as the list
+    says; NULL: there is no such model. */
+static double *probe_run(const probe *r, const dataset *d, const table *t, const char *list)
+{
+	ptrdiff_t D = d->s.D, P = r->P, n = r->n - r->held;
+	dataset own;
+	memset(&own, 0, sizeof own);
+	own.s = d->s;
+	own.s.transforms = NULL;
+	own.train.n = n;
+	own.train.X = r->X;
+	transforms_fit(&own, t, list);
+	double *X = take_doubles(r->n, D), *Y = take_doubles(r->n, P), *mean = take_doubles(D + P, 1),
+		   *scale = take_doubles(D + P, 1), *logp = take_doubles(r->held, 1);
+	memcpy(X, r->X, (size_t)(r->n * D) * sizeof *X);
+	if (own.s.transforms) odvgp_transform_columns(X, r->n, D, own.s.transforms, X, NULL);
+	odvgp_column_scales(X, n, D, mean, scale, NULL);
+	odvgp_standardise(X, r->n, D, mean, scale, X, NULL);
+	odvgp_column_scales(r->Y, n, P, mean + D, scale + D, NULL);
+	odvgp_standardise(r->Y, r->n, P, mean + D, scale + D, Y, NULL);
+	odvgp_config c = odvgp_config_defaults(n, D, P, smaller(PROBE_POINTS, n / 4), 0);
+	c.layer[0].kernel = "matern52(ard)";
+	c.objective = ODVGP_OBJECTIVE_COLLAPSED;
+	c.optim.kind = ODVGP_OPTIMIZER_LBFGS;
+	odvgp_model *m = NULL;
+	odvgp_status bad = odvgp_model_create(&m, &c, X, Y, NULL, NULL);
+	if (!bad) bad = odvgp_fit(m, X, Y, PROBE_STEPS, NULL, NULL);
+	size_t size = bad ? 0 : odvgp_fit_q_scratch(m, NULL),
+		   block_size = bad ? 0 : odvgp_predictor_size(m, NULL);
+	void *scratch = take(size, 1), *block = take(block_size, 1);
+	odvgp_server server;
+	if (!bad) bad = odvgp_fit_q(m, X, Y, NULL, scratch, size, NULL);
+	if (!bad) bad = odvgp_freeze(m, NULL, block, block_size, NULL);
+	if (!bad) bad = odvgp_server_from_block(&server, block, block_size, ODVGP_ISA_AUTO, NULL);
+	free(scratch);
+	size = bad ? 0 : odvgp_predict_scratch(&server, 256, NULL);
+	scratch = take(size, 1);
+	if (!bad)
+		bad = odvgp_predict_logp(&server, X + n * D, Y + n * P, r->held, logp, scratch, size, NULL);
+	if (m) odvgp_model_free(m);
+	for (ptrdiff_t k = 0; own.s.transforms && k < D; k++)
+		free((double *)(uintptr_t)own.s.transforms[k].from);
+	free(own.s.transforms);
+	free(scratch), free(block), free(X), free(Y), free(mean), free(scale);
+	if (!bad) return logp;
+	free(logp);
+	return NULL;
+}
+
+/*  The list that --transform auto stands for: none, unless one is better on held rows by more than two
+    standard errors of the mean of the rows' differences. The best of these. */
+static char *transform_choose(dataset *d, const table *t, const options *o)
+{
+	enum { LISTS = 4 };
+	uint64_t seed = (uint64_t)option_integer(o, OPT_SEED, 0, LLONG_MAX) ^ 0x7472616e73u;
+	char *list[LISTS] = {copy_text("none"), transform_proposal(&d->s, &d->train),
+			copy_text("all=asinh"), copy_text("all=linear")};
+	int best = 0;
+	double most = 0;
+	probe r = probe_make(d, seed);
+	double *without = r.held >= 10 ? probe_run(&r, d, t, list[0]) : NULL;
+	for (int k = 1; k < LISTS && without; k++) {
+		double *logp = list[k] ? probe_run(&r, d, t, list[k]) : NULL, sum = 0, squares = 0;
+		if (!logp) continue;
+		for (ptrdiff_t i = 0; i < r.held; i++) sum += (logp[i] - without[i]) / (double)r.held;
+		for (ptrdiff_t i = 0; i < r.held; i++)
+			squares += (logp[i] - without[i] - sum) * (logp[i] - without[i] - sum);
+		double error = sqrt(squares) / (double)r.held;
+		bytes_print(&d->notes, "note: --transform %s: %+.3g nats a held row, standard error %.2g\n",
+				list[k], sum, error);
+		if (sum > 2 * error && sum > most) best = k, most = sum;
+		free(logp);
+	}
+	free(without), free(r.X), free(r.Y);
+	for (int k = 0; k < LISTS; k++)
+		if (k != best) free(list[k]);
+	return list[best];
+}
+
+/*  The transforms of a model that is resumed. */
+static void transforms_copy(schema *s, const schema *before)
+{
+	if (!before->transforms || before->D != s->D) return;
+	s->transforms = take((size_t)s->D, sizeof *s->transforms);
+	for (ptrdiff_t d = 0; d < s->D; d++) {
+		odvgp_transform *to = &s->transforms[d];
+		*to = before->transforms[d];
+		double *knots = to->knots ? take_doubles(2, to->knots) : NULL;
+		for (ptrdiff_t k = 0; k < 2 * to->knots; k++)
+			knots[k] = k < to->knots ? to->from[k] : to->to[k - to->knots];
+		to->from = knots;
+		to->to = knots ? knots + to->knots : NULL;
+	}
+}
+
 /*  Makes the data of a training from the table of --data. before: the schema of the model that is
     resumed, or NULL. */
 static void dataset_make(dataset *d, const table *t, const options *o, const schema *before)
@@ -1880,7 +2028,11 @@ static void dataset_make(dataset *d, const table *t, const options *o, const sch
 	schema_ranges(s, &d->train, d->disk);
 	if (is_image(o) && strcmp(o->value[OPT_TRANSFORM], "none") != 0)
 		die(BAD_INPUT, "--transform: pixels of --image share one scale");
-	transforms_fit(d, t, o->value[OPT_TRANSFORM]);
+	char *list = !before && strcmp(o->value[OPT_TRANSFORM], "auto") == 0 ? transform_choose(d, t, o)
+																		 : NULL;
+	if (before) transforms_copy(s, before);
+	else transforms_fit(d, t, list ? list : o->value[OPT_TRANSFORM]);
+	free(list);
 	target_make(d, o);
 	part *parts[PARTS] = {&d->train, &d->test, &d->valid};
 	for (int k = 0; k < PARTS; k++) {

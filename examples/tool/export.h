@@ -70,7 +70,12 @@ static void export_columns(const model_file *f, const char *name, bytes *about, 
 	}
 	for (int i = 0; i < s->target_count; i++) {
 		const field *y = &s->targets[i];
-		bytes_print(about, "   y[%d] %s\n", i, export_name(text, y));
+		bytes_print(about, "   y[%d] ", i);
+		if (s->y.kind == ODVGP_TRANSFORM_LOG)
+			bytes_print(about, "log(y + %.9g) of ", s->y.c);
+		if (s->y.kind == ODVGP_TRANSFORM_ASINH)
+			bytes_print(about, "asinh((y - %.9g) / %.9g) of ", s->y.c, s->y.s);
+		bytes_print(about, "%s\n", export_name(text, y));
 		for (int k = 0; k < y->level_count; k++) {
 			snprintf(prefix, sizeof prefix, "%s_y%d_%d", name, i, k);
 			export_constant(&codes, prefix, y->levels[k], k);

@@ -141,8 +141,8 @@ enum {
     X(MINUTES, "minutes", "T", NULL, FIT, \
       "end after this time; without --iters, falling step sizes fall over it; compare: each item") \
     X(PATIENCE, "patience", "N", "0", TRAIN | KEPT, \
-      "take a tenth of the training rows for validation, stop after N evaluations in which they " \
-      "have no better loglik, and keep the best model") \
+      "take a tenth of the training rows, at most 5000, for validation, stop after N evaluations " \
+      "in which they have no better loglik, and keep the best model") \
     X(BATCH, "batch", "B", "1024", FIT | KEPT, "rows of a minibatch") \
     X(GAMMA_BATCH, "gamma-batch", "B", "64", FIT | KEPT, \
       "gamma points sampled for the KL of a step; 0: all") \

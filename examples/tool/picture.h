@@ -90,9 +90,11 @@ static double raw_x(const subject *s, double v, ptrdiff_t input)
 	return k->transforms ? transform_back(&k->transforms[input], v) : v;
 }
 
+/*  A value or a quantile of the first target as the file has it. */
 static double raw_y(const subject *s, double v)
 {
-	return s->d->s.y_mean[0] + s->d->s.y_scale[0] * v;
+	const schema *k = &s->d->s;
+	return target_back(k, k->y_mean[0] + k->y_scale[0] * v);
 }
 
 /*  For the flags of a scene: those of an input that is a date. */
@@ -185,8 +187,10 @@ static void picture_band(picture *p, const subject *s, const forecast *f, const 
 		lower[i] = fmax(least, raw_y(s, f->mean[i * P] - half));
 		upper[i] = fmin(most, raw_y(s, f->mean[i * P] + half));
 	}
-	picture_item(p, PLOT_BAND, "mean \302\261 2 sd of y", x, lower, upper, SLICE_STEPS, 0, 0);
-	picture_item(p, PLOT_LINE, "mean", x, mean, NULL, SLICE_STEPS, 0, 0);
+	const int mapped = s->d->s.y.kind != ODVGP_TRANSFORM_NONE; /* of T(y), back to y */
+	picture_item(p, PLOT_BAND, mapped ? "95 % of y" : "mean \302\261 2 sd of y", x, lower, upper,
+			SLICE_STEPS, 0, 0);
+	picture_item(p, PLOT_LINE, mapped ? "median" : "mean", x, mean, NULL, SLICE_STEPS, 0, 0);
 }
 
 /*  The probabilities of classes there; of two, of the second one. */
@@ -307,8 +311,11 @@ static void cells_values(cells *c, const subject *s, const forecast *f)
 	int P = k->target_count, of_f = k->likelihood == ODVGP_LIKELIHOOD_GAUSSIAN,
 		classes = of_classes(s) ? k->targets[0].level_count : 0;
 	for (int i = 0; i < c->n && !classes; i++) {
-		c->value[0][i] = raw_y(s, f->mean[i * P]);
-		c->value[1][i] = k->y_scale[0] * sqrt(of_f ? f->var_f[i * P] : f->var_y[i * P]);
+		double mean = k->y_mean[0] + k->y_scale[0] * f->mean[i * P],
+			   var = k->y_scale[0] * k->y_scale[0] * (of_f ? f->var_f[i * P] : f->var_y[i * P]);
+		target_moments(k, &mean, &var);
+		c->value[0][i] = mean;
+		c->value[1][i] = sqrt(var);
 	}
 	for (int i = 0; i < c->n && classes; i++) {
 		int best = class_predicted(f->mean, f->P, i, classes, 0.5);

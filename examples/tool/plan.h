@@ -7,15 +7,23 @@
     A pass of the collapsed bound over n rows with M points takes about 8 n M^2 operations. SGPR
     gets the M for which 60 passes take FLOPS, up to five times as many from 20,000 to 100,000 rows,
     but at most a third of the rows: with more points than that L-BFGS has nothing left to choose.
-    Where this leaves fewer than LEAST_SGPR points for more than SGPR_ROWS rows, SOLVE-GP on
-    minibatches follows warm starts. Other likelihoods, mixed and independent outputs get COUPLED,
-    ORTH or SOLVE-GP by the number of rows. */
+    From MANY_ROWS rows on SOLVE-GP on minibatches follows warm starts, and ends when validation rows
+    say so. Other likelihoods, mixed and independent outputs get COUPLED, ORTH or SOLVE-GP by the
+    number of rows. */
 #ifndef TOOL_PLAN_H
 #define TOOL_PLAN_H
 
 #include "warm.h"
 
-enum { LEAST_SGPR = 256, MOST_SGPR = 1000, SGPR_ROWS = 20000, FEW_POINTS = 200, MORE_ROWS = 12000 };
+enum {
+	LEAST_SGPR = 256,
+	MOST_SGPR = 1000,
+	SGPR_ROWS = 20000,
+	MANY_ROWS = 100000,
+	FEW_POINTS = 200,
+	MORE_ROWS = 12000,
+	SOLVE_STEPS = 2000
+};
 static const double FLOPS = 2.4e12;
 
 typedef struct plan {
@@ -96,27 +104,31 @@ static void plan_sgpr(plan *p, options *o, double budget, ptrdiff_t n, double D,
 	p->pass = pass / pass_flops((double)smaller(n, WARM_ROWS), (double)smaller(M, WARM_POINTS), D);
 }
 
-static void plan_solve(plan *p, options *o, ptrdiff_t n, double D)
+static void plan_solve(plan *p, options *o, ptrdiff_t n, double D, ptrdiff_t distinct)
 {
+	ptrdiff_t beta = smaller(WARM_POINTS, larger(1, distinct / 2));
 	option_store(o, OPT_BASIS, copy_text("solve"));
-	plan_number(o, OPT_BETA, WARM_POINTS);
-	plan_number(o, OPT_GAMMA, WARM_POINTS);
-	plan_steps(o, 5000);
-	p->flops += 5000 * pass_flops(1024, 2 * WARM_POINTS, D) + pass_flops((double)n, WARM_POINTS, D);
+	plan_number(o, OPT_BETA, beta);
+	plan_number(o, OPT_GAMMA, smaller(WARM_POINTS, larger(1, distinct - beta)));
+	plan_steps(o, SOLVE_STEPS);
+	/* Step sizes still fall where validation ends the steps: what q lacks is a formula. */
+	if (!o->given[OPT_FIT_Q]) option_store(o, OPT_FIT_Q, copy_text("end"));
+	p->flops += SOLVE_STEPS * pass_flops(1024, 2 * (double)beta, D) +
+				pass_flops((double)n, (double)beta, D);
 }
 
 /*  Other likelihoods than the Gaussian need q, and so do several targets, each with a noise of its
     own. Few rows get COUPLED with up to half of them as points; more get ORTH, whose mean uses gamma
     points at little cost; from MANY_ROWS on SOLVE-GP, whose variance uses them, too. After warm
     starts some hundred steps settle q and kernel (bench/first_hour.md). */
-enum { FEW_ROWS = 600, MANY_ROWS = 100000, Q_POINTS = 200, LEAST_STEPS = 300 };
+enum { FEW_ROWS = 600, Q_POINTS = 200, LEAST_STEPS = 300 };
 
 /*  Operations of a step. */
 static double q_step_flops(const options *o, const dataset *d, ptrdiff_t beta, ptrdiff_t gamma)
 {
-	double F = functions_of(&d->s), D = (double)d->s.D, kernels = is_independent(o) ? F : 1,
-		   rows = (double)smaller(d->train.n, 1024), points = (double)(beta + gamma),
-		   M = (double)beta;
+	double F = functions_of(&d->s), D = kernel_width(o->value[OPT_KERNEL], (double)d->s.D),
+		   kernels = is_independent(o) ? F : 1, rows = (double)smaller(d->train.n, 1024),
+		   points = (double)(beta + gamma), M = (double)beta;
 	return kernels * pass_flops(rows, M, D) + 6 * (F - 1) * rows * M * M + 10 * F * M * M * M +
 		   (kernels * (150 + 40 * D) + 4 * F) * rows * points;
 }
@@ -140,6 +152,15 @@ static void plan_q(plan *p, options *o, double budget, const dataset *d, ptrdiff
 	p->flops += steps * step;
 }
 
+/*  Before rows are split: --patience for many rows, which plan_make then finds. */
+enum { SOLVE_PATIENCE = 5 };
+static void plan_patience(options *o, ptrdiff_t rows)
+{
+	int decided = o->given[OPT_PATIENCE] || o->given[OPT_BETA] || o->value[OPT_MINUTES] ||
+				  o->value[OPT_RESUME];
+	if (is_auto(o) && !decided && rows >= MANY_ROWS) plan_number(o, OPT_PATIENCE, SOLVE_PATIENCE);
+}
+
 /*  Replaces --basis auto by explicit options for this data. */
 static plan plan_make(options *o, const dataset *d, const workers *w)
 {
@@ -148,7 +169,8 @@ static plan plan_make(options *o, const dataset *d, const workers *w)
 	p.made = 1;
 	ptrdiff_t n = d->train.n, distinct = distinct_rows(d);
 	double budget = plan_budget(o, (double)n, o->value[OPT_MINUTES] ? measured_rate(w, 0) : 0);
-	double D = (double)d->s.D, most = sqrt(budget / (60 * 8 * (double)n));
+	double D = kernel_width(o->value[OPT_KERNEL], (double)d->s.D),
+		   most = sqrt(budget / (60 * 8 * (double)n));
 	ptrdiff_t points = (ptrdiff_t)fmin(most, MOST_SGPR) / 8 * 8;
 	points = smaller(larger(points, 8), share_of(distinct, 3));
 	if (o->given[OPT_BETA]) points = (ptrdiff_t)option_integer(o, OPT_BETA, 1, INT_MAX);
@@ -156,11 +178,12 @@ static plan plan_make(options *o, const dataset *d, const workers *w)
 		plan_q(&p, o, budget, d, distinct);
 		return p;
 	}
-	if (most >= LEAST_SGPR || n <= SGPR_ROWS || o->given[OPT_BETA])
+	int few = (n < MANY_ROWS && !d->valid.n) || o->value[OPT_MINUTES] || o->given[OPT_PATIENCE];
+	if ((few && most >= LEAST_SGPR) || n <= SGPR_ROWS || o->given[OPT_BETA])
 		plan_sgpr(&p, o, budget, n, D, points);
 	else {
-		points = WARM_POINTS;
-		plan_solve(&p, o, n, D);
+		points = smaller(WARM_POINTS, larger(1, distinct));
+		plan_solve(&p, o, n, D, distinct);
 	}
 	double room = WARM_SHARE * (o->value[OPT_MINUTES] ? budget : p.flops);
 	if (!sizes_given(o)) room = HUGE_VAL;
@@ -255,12 +278,13 @@ static void plan_minutes(const plan *p, options *o, const dataset *d, odvgp_mode
     gives). */
 static void plan_print(const plan *p, const options *o, const dataset *d, const workers *w)
 {
-	const int ids[] = {
-			OPT_BASIS, OPT_BETA, OPT_GAMMA, by_clock(o) ? OPT_MINUTES : OPT_ITERS, OPT_WARM};
+	const int ids[] = {OPT_BASIS, OPT_BETA, OPT_GAMMA, by_clock(o) ? OPT_MINUTES : OPT_ITERS,
+			OPT_WARM, OPT_PATIENCE, OPT_FIT_Q};
 	if (!p->made || o->given[OPT_QUIET]) return;
 	fprintf(stderr, "auto: %td rows: ", d->train.n);
 	for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
-		if (o->value[ids[i]] && !(ids[i] == OPT_GAMMA && !basis_of(o)->gamma))
+		if (o->value[ids[i]] && !(ids[i] == OPT_GAMMA && !basis_of(o)->gamma) &&
+				!same_value(o->value[ids[i]], option_list[ids[i]].preset))
 			fprintf(stderr, " --%s %s", option_list[ids[i]].name, o->value[ids[i]]);
 	double seconds = 0.5 + 1.2 * p->flops / fmax(1, measured_rate(w, 1)),
 		   limit = o->value[OPT_MINUTES] ? 60 * option_positive(o, OPT_MINUTES) : HUGE_VAL;

@@ -26,8 +26,10 @@ typedef struct race_entry {
 	/* To show; and a model of the rows to fit. */
 	const char *name;
 	odvgp_config config;
+	/* Rows to fit and validation rows in columns of its own; NULL: those of the race. */
+	const odvgp_real *X, *X_valid;
 	/* Its warm starts. from >= 0: in place of these the hyperparameters and noise of that earlier
-	   entry after its own. */
+	   entry after its own, and its points where there are as many. */
 	const odvgp_warm *warm;
 	int warm_count, from;
 	/* 1: scores, and what follows `from`, are those of q's optimum (odvgp_fit_q). */
@@ -154,14 +156,14 @@ static odvgp_status race_no_memory(odvgp_info *info)
 	return ODVGP_E_MEMORY;
 }
 
-/*  Is this slot a hyperparameter, and not a part of q or an inducing input? */
-static int race_is_hyper(const char *name)
+/*  Is this slot a hyperparameter or the points of mean and covariance, and not a part of q? */
+static int race_is_start(const char *name)
 {
 	return strncmp(name, "kernel.", 7) == 0 || strncmp(name, "mean.", 5) == 0 ||
-		   strcmp(name, "noise_variance") == 0;
+		   strcmp(name, "noise_variance") == 0 || strcmp(name, "Z_beta") == 0;
 }
 
-/*  Copies slots of the same name and length, all or only hyperparameters. */
+/*  Copies slots of the same name and length, all or only those without q. */
 static odvgp_status race_copy(odvgp_model *to, const odvgp_model *from, int all, odvgp_info *info)
 {
 	ptrdiff_t most = 1;
@@ -174,7 +176,7 @@ static odvgp_status race_copy(odvgp_model *to, const odvgp_model *from, int all,
 	if (!values) return race_no_memory(info);
 	for (int i = 0; i < odvgp_slot_count(from) && !s; i++) {
 		const odvgp_slot *a = odvgp_slot_at(from, i), *b = odvgp_slot_find(to, a->name);
-		if (!b || b->count != a->count || !(all || race_is_hyper(a->name))) continue;
+		if (!b || b->count != a->count || !(all || race_is_start(a->name))) continue;
 		s = odvgp_get(from, a->name, values, a->count, info);
 		if (!s) s = odvgp_set(to, a->name, values, a->count, info);
 	}
@@ -182,25 +184,31 @@ static odvgp_status race_copy(odvgp_model *to, const odvgp_model *from, int all,
 	return s;
 }
 
-static odvgp_status race_fit_q(const race *r, odvgp_model *model, odvgp_info *info)
+static const odvgp_real *race_rows(const race *r, const race_entry *e)
 {
-	size_t size = odvgp_fit_q_scratch(model, info);
-	if (!size) return info->status;
+	return e->X ? e->X : r->X;
+}
+
+/*  model: the entry's, or a copy. */
+static odvgp_status race_fit_q(const race *r, race_entry *e, odvgp_model *model)
+{
+	size_t size = odvgp_fit_q_scratch(model, &e->info);
+	if (!size) return e->info.status;
 	void *scratch = malloc(size);
-	if (!scratch) return race_no_memory(info);
-	odvgp_status s = odvgp_fit_q(model, r->X, r->Y, r->watch, scratch, size, info);
+	if (!scratch) return race_no_memory(&e->info);
+	odvgp_status s = odvgp_fit_q(model, race_rows(r, e), r->Y, r->watch, scratch, size, &e->info);
 	free(scratch);
 	return s;
 }
 
-/*  Warm starts, or the hyperparameters of another entry. */
+/*  Warm starts, or what another entry has learned. */
 static odvgp_status race_warm(const race *r, race_entry *e)
 {
 	odvgp_status s = ODVGP_OK;
 	if (e->from >= 0) {
 		s = race_copy(e->model, r->list[e->from].model, 0, &e->info);
 		if (!s && e->fit_q && e->config.objective == ODVGP_OBJECTIVE_ELBO)
-			s = race_fit_q(r, e->model, &e->info);
+			s = race_fit_q(r, e, e->model);
 		return s;
 	}
 	for (int k = 0; k < e->warm_count && !s; k++) {
@@ -208,7 +216,8 @@ static odvgp_status race_warm(const race *r, race_entry *e)
 		if (!size) return e->info.status;
 		void *scratch = malloc(size);
 		if (!scratch) return race_no_memory(&e->info);
-		s = odvgp_warm_start(e->model, r->X, r->Y, &e->warm[k], r->watch, scratch, size, &e->info);
+		s = odvgp_warm_start(
+				e->model, race_rows(r, e), r->Y, &e->warm[k], r->watch, scratch, size, &e->info);
 		free(scratch);
 	}
 	return s;
@@ -225,7 +234,7 @@ static odvgp_status race_start(const race *r, race_entry *e)
 	if (!e->block || !e->logp) return race_no_memory(&e->info);
 	odvgp_status s = odvgp_model_init(&e->model, &e->config, e->block, e->block_bytes, &e->info);
 	if (!s && r->made) s = r->made(r->user, e->model, &e->info);
-	if (!s) s = odvgp_init_data(e->model, r->X, r->Y, r->watch, &e->info);
+	if (!s) s = odvgp_init_data(e->model, race_rows(r, e), r->Y, r->watch, &e->info);
 	return s ? s : race_warm(r, e);
 }
 
@@ -241,7 +250,7 @@ static odvgp_status race_train(const race *r, race_entry *e, double flops)
 {
 	ptrdiff_t steps = race_steps(e, flops);
 	if (steps < 1) return ODVGP_OK;
-	odvgp_status s = odvgp_fit(e->model, r->X, r->Y, steps, r->watch, &e->info);
+	odvgp_status s = odvgp_fit(e->model, race_rows(r, e), r->Y, steps, r->watch, &e->info);
 	ptrdiff_t done = odvgp_steps_done(e->model);
 	e->flops += (double)(done - e->done) * e->step_flops;
 	e->done = done;
@@ -258,8 +267,8 @@ static odvgp_status race_densities(const race *r, race_entry *e, const odvgp_ser
 	size_t size = odvgp_predict_scratch(server, RACE_ROWS, &e->info);
 	void *scratch = size ? malloc(size) : NULL;
 	if (!scratch) return size ? race_no_memory(&e->info) : e->info.status;
-	odvgp_status s = odvgp_predict_logp(
-			server, r->X_valid, r->Y_valid, r->valid, e->logp, scratch, size, &e->info);
+	odvgp_status s = odvgp_predict_logp(server, e->X_valid ? e->X_valid : r->X_valid, r->Y_valid,
+			r->valid, e->logp, scratch, size, &e->info);
 	free(scratch);
 	return s;
 }
@@ -288,7 +297,7 @@ static odvgp_status race_score(const race *r, race_entry *e)
 	e->flops += e->score_flops;
 	if (!block) return race_no_memory(&e->info);
 	odvgp_status s = odvgp_model_copy(&copy, e->model, block, e->block_bytes, &e->info);
-	if (!s && e->fit_q) s = race_fit_q(r, copy, &e->info);
+	if (!s && e->fit_q) s = race_fit_q(r, e, copy);
 	if (!s) s = race_predict(r, e, copy);
 	free(block);
 	for (ptrdiff_t i = 0; i < r->valid && !s; i++) sum += (double)e->logp[i];

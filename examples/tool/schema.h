@@ -333,7 +333,8 @@ static void schema_free(schema *s)
 	free(s->y_scale);
 	free(s->x_low);
 	free(s->x_high);
-	for (ptrdiff_t d = 0; s->transforms && d < s->D; d++) free((double *)(uintptr_t)s->transforms[d].from);
+	for (ptrdiff_t d = 0; s->transforms && d < s->D; d++)
+		free((double *)(uintptr_t)s->transforms[d].from);
 	free(s->transforms);
 	free(s->dataset);
 	free(s->target_text);

@@ -263,8 +263,8 @@ static void draw_term(char *text, ptrdiff_t D)
 static void draw_kernel(char *text, ptrdiff_t D, double odd)
 {
 	static const char *const wrong[] = {"", "rbf(", "rbf(-1)", "rbf(nan)", "rbf(1e999)", "foo",
-			"rbf+", "rbf(dims=9)", "rbf(ard=0:9)", "rbf(dims=2:1)", "(rbf", "rbf)", "linear(dims=)", "white",
-			"rbf*rbf*rbf*rbf*rbf*rbf*rbf*rbf*rbf", "rbf(1e-300)", "rbf(1e300)",
+			"rbf+", "rbf(dims=9)", "rbf(ard=0:9)", "rbf(dims=2:1)", "(rbf", "rbf)", "linear(dims=)",
+			"white", "rbf*rbf*rbf*rbf*rbf*rbf*rbf*rbf*rbf", "rbf(1e-300)", "rbf(1e300)",
 			"polynomial(1,degree=99)", "constant(0)", "rbf(1,variance=1e-300)"};
 	ptrdiff_t terms = 1 + (chance(0.4) ? test_below(3) : 0);
 	int grouped = 0;

@@ -62,11 +62,29 @@ check "race: and says what that costs" grep -Eq \
 size=$(sed -n 's/^note: exact[^;]*: a file of \([0-9.]*\) MB.*/\1/p' err.txt | head -n 1)
 check "race: the size is that of the file, but for the tool's part" holds \
     "$size <= 1.001e-6 * $(wc -c <few.odvgp) && $size > 0.9e-6 * $(wc -c <few.odvgp)"
+awk 'function uniform() { seed = seed * 16807 % 2147483647; return seed / 2147483647 }
+    function normal() { return sqrt(-2 * log(uniform())) * cos(6.2831853 * uniform()) }
+    BEGIN { seed = 7; for (i = 0; i < 520; i++) { a = normal(); print exp(2 * a) "," sin(6 * a) + 0.05 * normal() } }' >tails.csv
+race --data tails.csv --model tails.odvgp >t.json 2>err.txt
+check "race: a column with long tails gets another scale where validation gains" sh -c '
+    grep -q "^auto: .* --transform all=asinh " err.txt && "$1" info --model tails.odvgp | grep -q "^scales   asinh"' sh "$tool"
+chosen=$(sed -n 's/^auto: [0-9]* rows: \(.*\); goes on.*/\1/p' err.txt)
+eval "race --data tails.csv --model told.odvgp $chosen" >t2.json 2>err.txt
+check "race: which its options repeat" holds \
+    "$(value t.json elbo) > $(value t2.json elbo) - 1 && $(value t.json elbo) < $(value t2.json elbo) + 1"
+"$tool" predict --model tails.odvgp --data tails.csv --out raced.csv 2>/dev/null >/dev/null
+check "race: and predictions apply" holds "$(paste -d, raced.csv tails.csv | awk -F, 'NR > 1 && 0 { } NR > 1 {
+    d = $1 - last; s += d * d; n++ } { last = $NF } END { print s / n }') < 0.05"
 "$tool" train --data plain.csv --threads 1 --model few.odvgp >t.txt 2>err.txt
 check "race: nothing is said without --auto-tries" sh -c '! grep -q "race" err.txt'
 check "refused: --auto-tries with --folds" refuses "--folds and --auto-tries exclude each other" train --data plain.csv --folds 3 --auto-tries 3
 race --data labels.csv --auto-tries 2 --set lik.nodes=8 --model labels.odvgp >t.json 2>err.txt
 check "race: of classes" test "$(grep -c '  chosen$' err.txt) $(value t.json likelihood)" = "1 softmax"
+awk 'function uniform() { seed = seed * 16807 % 2147483647; return seed / 2147483647 }
+    BEGIN { seed = 3; for (i = 0; i < 100000; i++) { a = int(12 * uniform()); print a "," sin(a) + uniform() } }' >many.csv
+race --data many.csv --auto-tries 1 --model many.odvgp >t.json 2>err.txt
+check "auto: SOLVE-GP for many rows, which validation rows end" test \
+    "$(values t.json basis stopped n_train) $(grep -c -e '--patience 5 --fit-q end' err.txt)" = "solve patience 95000 1"
 for bad in 0 9 x; do
     check "refused: --auto-tries $bad" refuses "--auto-tries $bad" train --data grid.csv --auto-tries $bad \
         --model bad.odvgp

@@ -209,6 +209,8 @@ check "refused: dates in another form" \
     refuses "'31.12.2020' is text; dates are read as 2020-12-31 or 2020-12-31T23:59:59" train --data days.csv $m
 check "refused: likelihood" refuses "did you mean bernoulli?" \
     train --data named.csv --likelihood bernouli $m
+check "refused: columns of a kernel that there are not" refuses "--kernel: " train --data named.csv \
+    --kernel 'rbf(ard=0:99)' $m
 check "refused: kernel" refuses "--kernel: " train --data named.csv --kernel 'rbf +' $m
 check "refused: beta above the rows" refuses "--beta 201: there are only 200 distinct" \
     train --data named.csv --beta 201 $m

@@ -146,6 +146,11 @@ train --data plain.csv --basis coupled --kernel 'matern32(0.5, ard) * rbf(dims=1
         --isa c --json --model t.odvgp >t.json
 check "many options at once" \
     test "$(value t.json basis) $(value t.json beta) $(value t.json gamma)" = "coupled 12 0"
+train --data named.csv --basis coupled --kernel 'additive(ard) + matern52(ard=0:2)' --model t.odvgp \
+    --json >t.json
+check "a kernel by columns" grep -q '"kernel": "additive([^)]*, ard) + matern52([^)]*, ard=0:2)"' t.json
+"$tool" predict --model t.odvgp --data named.csv --out pred.csv 2>err.txt
+check "a kernel by columns: predict" test $? -eq 0
 train --data plain.csv --natgrad-warmup 10:1e-4:linear --update natgrad-first \
     --freeze 'Z_beta,kernel.*' --model t.odvgp --json >t.json
 check "warm-up, order of updates, frozen parameters" test "$(value t.json iters)" = 30

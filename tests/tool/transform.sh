@@ -75,6 +75,8 @@ check "without them a new level is refused" refuses "'never' is none of the 12 l
 check "knots are means of five rows and more" sh -c '"$1" info --model few.odvgp | grep -q "linear(a, 2 knots)"' sh "$tool"
 check "a picture of them" sh -c '"$1" train --data seen.csv --iters 5 --basis coupled --beta 5 --transform a=log --target-transform log \
     --plot t.svg --model t2.odvgp --quiet && grep -q "</svg>" t.svg' sh "$tool"
+check "an exported header says what its moments are of" sh -c '"$1" export --model t2.odvgp --name few --out few.h && \
+    grep -q "y\[0\] log(y + .*) of y" few.h' sh "$tool"
 check "refused: a text" refuses "column 2 (kind) is text: --levels" train --data seen.csv --transform kind=log
 check "refused: no column" refuses "there is no column 'q'" train --data seen.csv --transform q=log
 check "refused: no kind" refuses "must be none, auto, or NAME=log, asinh or linear" train --data seen.csv --transform a=exp
@@ -82,3 +84,19 @@ check "refused: two targets" refuses "only for one target" train --data seen.csv
 check "refused: classes" refuses "only for one target and --likelihood gaussian" train --data seen.csv --target kind \
     --target-transform log
 check "refused: means of classes" refuses "two classes" train --data seen.csv --target b,y --levels means
+# auto: by rows held out.
+awk 'BEGIN { srand(8); print "a,b,y"; for (i = 0; i < 600; i++) {
+        n = sqrt(-2 * log(1 - rand())) * cos(6.2831853 * rand()); b = rand()
+        printf "%.9g,%.9g,%.9g\n", exp(2 * n), b, sin(3 * n) + b + 0.1 * (rand() - 0.5) } }' >far.csv
+awk 'BEGIN { srand(9); print "a,b,y"; for (i = 0; i < 600; i++) {
+        a = rand(); b = rand(); printf "%.9g,%.9g,%.9g\n", a, b, sin(6 * a) + b + 0.1 * (rand() - 0.5) } }' >even.csv
+"$tool" train --data far.csv --iters 5 --basis coupled --beta 10 --transform auto --model t.odvgp --threads 1 >t.txt 2>err.txt
+check "auto takes another scale where it is better" sh -c '"$1" info --model t.odvgp | grep -Eq "^scales   (log|asinh|linear)\(+a"' sh "$tool"
+check "auto says what it tried" grep -q '^note: --transform all=linear: .* nats a held row' err.txt
+check "auto: resume keeps the choice" sh -c '"$1" train --data far.csv --resume t.odvgp --iters 8 --model t2.odvgp --quiet >t.txt 2>&1 &&
+    "$1" info --model t.odvgp | grep ^scales >a.txt && "$1" info --model t2.odvgp | grep ^scales | cmp - a.txt' sh "$tool"
+fit --data even.csv --basis coupled --beta 10 --transform auto --model t.odvgp
+check "auto leaves columns as they are where it is not" sh -c '! "$1" info --model t.odvgp | grep -q ^scales' sh "$tool"
+# shared: indicators stay 0 and 1, and one lengthscale serves those of a column.
+agrees "levels shared" --levels shared
+check "levels shared: one lengthscale" sh -c '"$1" info --model t.odvgp | grep -q "ard=2:14"' sh "$tool"
