@@ -47,8 +47,8 @@ endif
 .PHONY: all demo test test-isa export-test golden golden-write chaos cross cblas test-all soak \
         mutants sanitize tsan fuzz valgrind tidy standards symbols readme all-targets bench \
         fuzz-tables bench-large bench-float bench-serve bench-steps bench-seconds bench-against \
-        cost-curves examples \
-        lessons ports mpi-test install shared dist-arduino dist-platformio packages cover size clean help
+        bench-ranks cost-curves examples lessons ports mpi-test install shared dist-arduino \
+        dist-platformio packages cover size clean help
 .DELETE_ON_ERROR:
 
 ## all: the command-line tool, build/odvgp
@@ -444,7 +444,8 @@ ports:
 TIDY_DIRS  := examples examples/lessons examples/packaging tests tests/golden tests/long bench \
               bench/papers
 # tests/library.c is odvgp.h itself, which is looked at as it is; examples/mpi.c needs MPI.
-TIDY_FILES := $(filter-out tests/library.c examples/mpi.c,$(sort $(wildcard $(addsuffix /*.c,$(TIDY_DIRS)))))
+TIDY_FILES := $(filter-out tests/library.c examples/mpi.c, \
+                $(sort $(wildcard $(addsuffix /*.c,$(TIDY_DIRS)))))
 tidy_part   = "env TIDY=$(TIDY) CPPCHECK=$(CPPCHECK) sh tests/checks/tidy.sh $(1) 4 $(TIDY_FILES)"
 TIDY_PARTS := $(foreach n,0 1 2 3,$(call tidy_part,$(n)))
 ## tidy: clang-tidy and cppcheck
@@ -511,6 +512,13 @@ $(B)/cost: bench/cost.c
 kept = @$(1) >$(2); status=$$?; cat $(2); exit $$status
 
 COST := $(B)/cost-curves$(if $(CPU),-cpu)
+$(B)/ranks: bench/ranks.c
+	$(call compile)
+## bench-ranks: what several processes gain: messages and bytes counted, strong and weak scaling on
+##   the cores there are, the share of a warm start; from these, times over networks; minutes
+bench-ranks: $(B)/ranks
+	@$<
+
 ## cost-curves: milliseconds per step against each size, as a table and a picture: CPU=1 on a busy
 ##   machine; five minutes, goes on when run again
 cost-curves: $(B)/cost

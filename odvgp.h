@@ -290,6 +290,10 @@ CONTENTS   (search for a tag with its arrows)
   Threads. Everything is serial unless config.threads contains a hook. Results have the same bits
 	for any number of threads. Only one thread at a time may use a model. Any number may share
 	predictors and servers, which are read-only, each with its own scratch.
+  Processes. odvgp_set_reduce lets 2^k processes train one model with the bits of one, where rows or
+	time are too many for one machine: examples/mpi.c, for Open MPI, MPICH and Slurm; bench/speed.md
+	says when it pays. Prediction of a large file needs no MPI: it is a stream, on all threads of a
+	machine; give each machine a part of it.
   Precision. The default is double. float needs jitter.relative >= 16 M FLT_EPSILON, its default.
 	Set this also in a double model that float will serve: with 1e-6 means were wrong by up to half
 	a standard deviation.
@@ -1750,13 +1754,14 @@ ODVGP_API odvgp_status odvgp_set_bounds(
 ODVGP_API odvgp_status odvgp_set_prior(odvgp_model *model, const char *name, odvgp_prior kind,
 		odvgp_real a, odvgp_real b, odvgp_info *info);
 
-/*	Multiply the last layer's functions by `scale` > 0: afterwards they have scale times the means,
-	and scale^2 times the variances, to rounding; kernel variances and what else has f's units
-	change (lik's parameters stay; of mixed functions "mixing"). For classes 1 / scale is a
-	temperature. The model is no longer at the optimum of its bound. On an error nothing changes.
-	Returns	E_ARG (scale; a value that would leave its bounds) | E_UNSUPPORTED (a mean function
-			IDENTITY of the last layer) */
-ODVGP_API odvgp_status odvgp_scale_f(odvgp_model *model, odvgp_real scale, odvgp_info *info);
+/*	Multiply the means of the last layer's functions by `mean` and their standard deviations by
+	`scale`, to rounding, as in recalibration (both 2: f doubles, and 1/2 is the temperature of
+	classes). Kernel variances, q and what else has f's units change; lik's parameters stay. Then q
+	is no optimum any more. On an error nothing changes.
+	Returns	E_ARG (mean or scale not above 0; a value that would leave its bounds) | E_UNSUPPORTED
+			(a mean function IDENTITY of the last layer, which has no factor) */
+ODVGP_API odvgp_status odvgp_scale_f(
+		odvgp_model *model, odvgp_real mean, odvgp_real scale, odvgp_info *info);
 
 /*	Replace config.optim.lr and .natgrad_step, for example to fall over the steps for which there is
 	time. Steps count from the model's first; NULL keeps a schedule. */
@@ -16393,8 +16398,9 @@ struct gp__tape {
 	ptrdiff_t forward_sums, all_sums;
 	gp__tree *tree; /* NULL: one shard, no ranks */
 	int purpose;
-	int again;      /* second visit of the tiles, for the gradient: moments stay */
-	int data_error; /* the last evaluation failed on its rows, not on the parameters */
+	/* second visit of the tiles, for the gradient: moments stay; the last evaluation failed on its
+	   rows, not on the parameters */
+	unsigned again : 1, data_error : 1;
 };
 
 /* --- a model's state --- */
@@ -20405,6 +20411,7 @@ static odvgp_status gp__check_small(const odvgp_config *c, odvgp_info *info)
 	if (c->objective != ODVGP_OBJECTIVE_ELBO) no = "objective";
 	if (c->layer[0].patches.image_height) no = "patches";
 	if (c->functions) no = "functions";
+	if (c->shards > 1) no = "shards";
 	if (c->independent) no = "independent";
 	if (c->positive_transform != ODVGP_POSITIVE_TRANSFORM_EXP) no = "positive_transform";
 	if (c->init.beta == ODVGP_INIT_BETA_GREEDY) no = "init.beta";
@@ -20759,13 +20766,14 @@ static void *gp__numbers(gp__sums *sums) { return (unsigned char *)sums + GP__SU
 static int gp__levels(const odvgp_config *c)
 {
 	int levels = 0;
-	while (((ptrdiff_t)1 << levels) < c->shards) levels++;
+	while (GP__DESK && ((ptrdiff_t)1 << levels) < c->shards) levels++;
 	return levels;
 }
 
 /*	The first row of a shard of n rows. */
 static ptrdiff_t gp__shard_row(const odvgp_model *m, ptrdiff_t n, ptrdiff_t shard)
 {
+	if (!GP__DESK) return shard ? n : 0;
 	ptrdiff_t tile = m->cfg.tile, tiles = (n - 1) / tile + 1, S = m->cfg.shards,
 			  first = shard * (tiles / S) + shard * (tiles % S) / S;
 	return first < tiles ? first * tile : n;
@@ -20834,6 +20842,11 @@ static odvgp_status gp__total_run(gp__total *f, odvgp_info *info)
 {
 	const gp__ranks *r = gp__ranks_of(f->m);
 	odvgp_info *told = info ? info : f->m->tape.own_info;
+	if (!GP__DESK) {
+		f->visit(f, 0, told);
+		if (f->sums->status) f->sums->row = told->row;
+		return f->sums->status;
+	}
 	ptrdiff_t count = f->m->cfg.shards / (r ? r->given.size : 1),
 			  first = r ? r->given.rank * count : 0;
 	int failed = 0;
@@ -20917,7 +20930,7 @@ static void gp__visit_pass(gp__total *f, ptrdiff_t shard, odvgp_info *info)
 static odvgp_status gp__total_pass(gp__total *f, odvgp_model *m, const gp__rows *rows, int wants,
 		gp__pass pass, gp__sums *own, size_t bytes, odvgp_info *info)
 {
-	const gp__tree *tree = m->tape.tree;
+	const gp__tree *tree = GP__DESK ? m->tape.tree : NULL;
 	f->m = m;
 	f->rows = rows;
 	f->wants = wants;
@@ -23208,34 +23221,53 @@ static odvgp_status gp__kernel_scale(
 	return s;
 }
 
-static odvgp_status gp__unit_scale_f(gp__unit *u, gp__wide scale, int write, odvgp_info *info)
+/*	Without a kernel's variance, which stays where functions are mixed: "mixing" has it then. */
+static gp__wide gp__slot_factor(const gp__unit *u, int s, gp__wide mean, gp__wide scale)
+{
+	const odvgp_model *m = u->model;
+	int power = s == u->slot_q_diag ? -2 : m->par.state[s].power, of_mean = s == u->slot_a ||
+			s == u->slot_mean_A || s == u->slot_mean_b;
+	if (gp__is_mixed(u) && s == m->slot_mixing) return scale;
+	if (m->par.state[s].unit != u->number) return 1;
+	GP__FOR(b, GP__BLOCKS) of_mean |= s == u->block[b].slot_mu;
+	if (gp__is_mixed(u)) return of_mean ? mean / scale : 1;
+	gp__wide factor = of_mean ? mean / scale : 1;
+	for (int k = 0; k < 2; k++)
+		if (power > k) factor *= scale;
+		else if (power < -k) factor /= scale;
+	return factor;
+}
+
+static odvgp_status gp__unit_scale_f(
+		gp__unit *u, gp__wide mean, gp__wide scale, int write, odvgp_info *info)
 {
 	odvgp_model *m = u->model;
 	int mixed = gp__is_mixed(u);
 	odvgp_status s = ODVGP_OK;
-	if (!mixed && u->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY)
-		return gp__unsupported(info, "mean_function", "IDENTITY has no scale");
+	if (u->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY && mean != (mixed ? scale : 1))
+		return gp__unsupported(info, "mean_function", "IDENTITY has no factor");
 	if (!mixed) s = gp__kernel_scale(u, scale * scale, write, info);
 	for (int i = 1; i <= m->par.slots && !s; i++) {
-		const gp__slot_state *state = &m->par.state[i];
-		int power = i == u->slot_q_diag ? -2 : state->power;
-		if (mixed ? i != m->slot_mixing : !power || state->unit != u->number) continue;
-		gp__wide times = power > 0 ? scale : power < -1 ? 1 / (scale * scale) : 1 / scale;
-		s = gp__values_scale(m, m->par.slot[i].offset, m->par.slot[i].count, times, write, info);
+		gp__wide times = gp__slot_factor(u, i, mean, scale);
+		if (times != 1)
+			s = gp__values_scale(m, m->par.slot[i].offset, m->par.slot[i].count, times, write, info);
 	}
 	for (int k = 0; k < GP__JITTERS && write && !mixed; k++)
 		u->jitter[k].raised *= (odvgp_real)(scale * scale);
 	return s;
 }
 
-ODVGP_API odvgp_status odvgp_scale_f(odvgp_model *m, odvgp_real scale, odvgp_info *info)
+ODVGP_API odvgp_status odvgp_scale_f(
+		odvgp_model *m, odvgp_real mean, odvgp_real scale, odvgp_info *info)
 {
+	const gp__wide most = GP__W(HUGE_VAL);
 	if (!gp__model_ok(m)) return gp__is_null(info, "model");
-	if (!(scale > 0 && scale < GP__W(HUGE_VAL)))
-		return gp__refuse(info, ODVGP_E_ARG, "scale", "must be finite and above 0");
+	if (!(mean > 0 && mean < most && scale > 0 && scale < most))
+		return gp__refuse(info, ODVGP_E_ARG, "mean, scale", "must be finite and above 0");
 	for (int write = 0; write < 2; write++)
 		GP__EACH_UNIT(u, m) {
-			odvgp_status s = gp__is_last(u) ? gp__unit_scale_f(u, scale, write, info) : ODVGP_OK;
+			odvgp_status s = ODVGP_OK;
+			if (gp__is_last(u)) s = gp__unit_scale_f(u, mean, scale, write, info);
 			if (s) return s;
 		}
 	uint64_t fitted = m->state.fitted;
@@ -25789,7 +25821,7 @@ static odvgp_status gp__data_scales(odvgp_model *m, const odvgp_real *X, odvgp_r
 	ODVGP_ASSERT(!a.bad);
 	memset(p.column, 0, (size_t)D * sizeof *p.column);
 	memset(&f, 0, sizeof f);
-	f.join = gp__columns_join;
+	if (GP__DESK) f.join = gp__columns_join;
 	f.arg = &p;
 	for (; p.pass < 3 && !s && !gp__ask(&m->tape.blas, 5 * (gp__wide)N * (gp__wide)D); p.pass++) {
 		s = gp__total_pass(&f, m, &rows, GP__PASS_X, gp__columns_rows, own,

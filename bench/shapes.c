@@ -5,9 +5,9 @@
         build/shapes smooth 20000 8 0.1 1 >smooth.csv
 
     The arguments are the shape, rows, inputs, the noise's standard deviation in units of the
-    function's, and a seed. Shapes: smooth, a sum of slow waves; rough, of waves whose frequencies have
-    a heavy tail; additive, a sum of functions of one input each; steps, a tree of constants on a slow
-    wave. bench/results/auto.txt has what was trained on them. */
+    function's, and a seed. Shapes: smooth, a sum of slow waves; rough, of waves whose frequencies
+    have a heavy tail; additive, a sum of functions of one input each; steps, a tree of constants on
+    a slow wave. bench/results/auto.txt has what was trained on them. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -386,6 +386,7 @@ static int run_train(options *o)
 	}
 	layers_settle(o);
 	plan_settle(o);
+	calibrate_settle(o);
 	training_check(o);
 	path = model_path_of(o);
 	files_check(o, path.at);
@@ -418,6 +419,7 @@ static int run_train(options *o)
 	if (t.limit > 0) watch_allow(w.watch, begin + t.limit + 1, 0);
 	if (!resume) ready = model_start(model, o, &d, &w);
 	training_begin(&t, &d, &w, model, block);
+	training_calibrates(&t, &d, o, isa);
 	print_start(&t, &d, &notes);
 	if (resume) print_step_sizes(&t);
 	if (!resume) {
@@ -447,7 +449,7 @@ static int run_train(options *o)
 	workers_stop(&w);
 	dataset_free(&d);
 	model_file_free(&before);
-	free(block.at);
+	free(t.block.at);
 	free(user.at);
 	free(path.at);
 	free(part);

@@ -425,12 +425,15 @@ static void step_and_bound(rank *r)
 	memset(r->status, 0xff, sizeof r->status);
 	if (open_rank(r, NULL) || (r->status[0] = call(r, INIT))) return;
 	memset(r->reads, 0, sizeof r->reads);
+	wait_for_all(r); /* all models are made */
+	int before = test_allocations;
 	r->messages = 0;
 	r->bytes = 0;
 	r->status[1] = odvgp_step(r->m, NULL, NULL, NULL, &r->info);
 	r->calls = 0;
 	for (ptrdiff_t i = 0; i < ROWS; i++) r->calls += (int)r->reads[i];
 	r->status[2] = odvgp_elbo(r->m, NULL, NULL, ROWS, &v, NULL, NULL, &r->info);
+	r->variant = test_allocations - before;
 }
 
 /*  A step reads each row of the batch on one rank, and a bound each row of the data. log2(size)
@@ -451,6 +454,7 @@ TEST(a_rank_reads_its_rows_and_sends_its_sums)
 			const gp__tape *t = &r[i].m->tape;
 			CHECK(!r[i].status[0] && !r[i].status[1] && !r[i].status[2]);
 			CHECK_INT(r[i].messages, 2 * levels);
+			CHECK_INT(r[i].variant, 0);
 			CHECK_INT(r[i].bytes, (size_t)levels * (128 + (size_t)(t->all_sums + t->forward_sums) *
 																   sizeof(odvgp_real)));
 			batch += r[i].calls;

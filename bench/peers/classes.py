@@ -2,11 +2,13 @@
 
     python3 bench/peers/classes.py TOOL DATA OUT valid|test "SET..." WAY...
 
-A WAY is `boosting` (LightGBM with its defaults), `early` (LightGBM that stops early on a tenth of
+A SET may be NAME:N, which trains on N rows. A WAY is `boosting` (LightGBM with its defaults), `early` (LightGBM that stops early on a tenth of
 its rows), or options of `odvgp train`, "" for none. The rows of --split numpy:7 are the test
 rows. `test` trains on the others and scores the test rows; `valid` splits the others once more
-(numpy:1) and leaves the test rows alone. Each run adds a line to OUT/classes.csv: errors,
-log-likelihood, ECE over 15 bins of equal count of the most probable label, Brier score, and
+(numpy:1) and leaves the test rows alone. Generated sets have 10,000 rows, and as many for each of
+the two purposes. Each run adds a line to OUT/classes.txt: errors,
+log-likelihood, ECE over 15 bins of equal count of the most probable label, what chance makes of it
+where probabilities are right, Brier score, and
 processor seconds of the training, all threads together. It needs NumPy, and LightGBM from PyPI
 for the two ways of that name.
 
@@ -27,6 +29,7 @@ import time
 import numpy as np
 
 GENERATED = {}
+ROWS, TESTED = 10000, 10000
 
 
 def generated(make):
@@ -35,7 +38,7 @@ def generated(make):
 
 
 @generated
-def blobs(rng, n=8000, classes=20, D=8):
+def blobs(rng, n, classes=20, D=8):
     centre = rng.normal(size=(classes, 2, D)) * 1.3
     y = rng.integers(classes, size=n)
     X = centre[y, rng.integers(2, size=n)] + rng.normal(size=(n, D))
@@ -43,7 +46,7 @@ def blobs(rng, n=8000, classes=20, D=8):
 
 
 @generated
-def waves(rng, n=8000, classes=8, D=5, features=60):
+def waves(rng, n, classes=8, D=5, features=60):
     X = rng.uniform(-1, 1, size=(n, D))
     W = rng.normal(size=(D, features)) * 1.5
     A = rng.normal(size=(features, classes)) * math.sqrt(2 / features) * 4
@@ -52,7 +55,7 @@ def waves(rng, n=8000, classes=8, D=5, features=60):
 
 
 @generated
-def letters(rng, n=16000, classes=26, D=16):
+def letters(rng, n, classes=26, D=16):
     kind = rng.uniform(2, 13, size=(classes, 5, D))
     y = rng.integers(classes, size=n)
     X = kind[y, rng.integers(5, size=n)] + rng.normal(size=(n, D)) * 2.3
@@ -62,7 +65,7 @@ def letters(rng, n=16000, classes=26, D=16):
 def rows_of(name, data):
     """All rows, the target last, as 0, 1, ..."""
     if name in GENERATED:
-        X, y = GENERATED[name](np.random.default_rng(20))
+        X, y = GENERATED[name](np.random.default_rng(20), ROWS + 2 * TESTED)
         return np.column_stack([X, y])
     with gzip.open(f"{data}/{name}.csv.gz", "rt") as file:
         rows = np.loadtxt(file, delimiter=",")
@@ -77,6 +80,16 @@ def split(rows, seed):
     return rows[order[:cut]], rows[order[cut:]]
 
 
+def parts(name, data):
+    """Training rows, test rows, and both of `valid`."""
+    rows = rows_of(name, data)
+    if name in GENERATED:
+        train = rows[:ROWS]
+        return train, rows[ROWS + TESTED :], (train, rows[ROWS : ROWS + TESTED])
+    train, test = split(rows, 7)
+    return train, test, split(train, 1)
+
+
 def ece(p, y, bins=15):
     """Over bins of equal count; rows of equal probability share their right labels."""
     top, right = p.max(1), p.argmax(1) == y
@@ -88,12 +101,21 @@ def ece(p, y, bins=15):
     return np.abs(np.diff(at)).sum() / len(y)
 
 
+def chance(p, bins=15):
+    """About what ECE is for as many rows where the probabilities are right."""
+    top = np.sort(p.max(1))
+    at = np.concatenate([[0], np.cumsum(top * (1 - top))])
+    at = np.interp(np.arange(bins + 1) * len(p) / bins, np.arange(len(p) + 1), at)
+    return np.sqrt(2 / math.pi * np.diff(at)).sum() / len(p)
+
+
 def scores(p, y):
     p = np.maximum(p, 1e-300)
     return {
         "errors": np.mean(p.argmax(1) != y),
         "loglik": np.mean(np.log(p[np.arange(len(y)), y])),
         "ece": ece(p, y),
+        "chance": chance(p),
         "brier": np.mean(((p - np.eye(p.shape[1])[y]) ** 2).sum(1)),
     }
 
@@ -149,9 +171,11 @@ def boosting_way(train, test, early):
 def main(tool, data, out, part, sets, *ways):
     os.makedirs(out, exist_ok=True)
     for name in sets.split():
-        train, test = split(rows_of(name, data), 7)
+        base, _, most = name.partition(":")
+        train, test, valid = parts(base, data)
         if part == "valid":
-            train, test = split(train, 1)
+            train, test = valid
+        train = train[: int(most)] if most else train
         for way in ways:
             work = f"{out}/{os.getpid()}"
             os.makedirs(work, exist_ok=True)

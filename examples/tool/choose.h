@@ -362,6 +362,8 @@ static void candidate_add(choice *c, const variant *v)
 	int large = is_exact(basis_of(o)) && (double)odvgp_model_size(g, NULL) > MOST_EXACT_BYTES;
 	/* Its least steps are too many operations. */
 	large |= race_total(&c->r, &c->list[k]) > MOST_COSTS * race_total(&c->r, &c->list[0]);
+	/* The plan's itself. */
+	large |= !v->transform && strcmp(c->name[k], c->name[0]) == 0;
 	if (large) {
 		options_free(o);
 		return;

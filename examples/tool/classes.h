@@ -68,6 +68,33 @@ static int forecasts_of(const schema *s)
 	return all ? s->targets[0].level_count : s->target_count;
 }
 
+/*  From how many classes on the default training is another one (plan.h) and is calibrated, and from
+    how many rows. */
+enum { MANY_CLASSES = 6, CALIBRATED_ROWS = 2000 };
+
+static int has_many_classes(const schema *s)
+{
+	return has_class_functions(s->likelihood) && s->targets[0].level_count >= MANY_CLASSES;
+}
+
+/*  --calibrate for `rows` rows; auto became on or off in calibrate_settle, or is undecided. */
+static int calibrates(const options *o, const schema *s, ptrdiff_t rows)
+{
+	const char *text = o->value[OPT_CALIBRATE];
+	if (strcmp(text, "many") == 0) return has_many_classes(s) && rows >= CALIBRATED_ROWS;
+	return strcmp(text, "on") == 0;
+}
+
+/*  train, before the data are read: auto depends on them with --basis auto, and is off without. */
+static void calibrate_settle(options *o)
+{
+	option_choice(o, OPT_CALIBRATE);
+	if (strcmp(o->value[OPT_CALIBRATE], "auto") != 0) return;
+	int unset = strcmp(o->value[OPT_BASIS], "auto") == 0 && !o->given[OPT_RESUME] &&
+				!o->given[OPT_PATIENCE] && !o->given[OPT_KERNEL] && !o->given[OPT_WARM];
+	option_store(o, OPT_CALIBRATE, copy_text(unset ? "many" : "off"));
+}
+
 /* ---- labels ---- */
 
 enum { MOST_CLASSES = 200 };

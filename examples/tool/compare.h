@@ -208,6 +208,7 @@ static void candidate_steps(const comparison *all, candidate *c, training *t)
 	watch_allow(all->w.watch, HUGE_VAL, GRACE);
 	if (c->stopped != STEP_FAILED && !*t->reason) fit_q_if_due(t, FIT_END);
 	snprintf(c->reason, sizeof c->reason, "%s", t->reason);
+	if (!*c->reason && c->stopped != INTERRUPTED) calibrate(t);
 	print_stop(t, c->stopped);
 }
 
@@ -227,6 +228,7 @@ static void candidate_train(comparison *all, candidate *c)
 	odvgp_model *model = model_make(&c->o, &all->d, &all->w, all->isa, &block, &notes);
 	c->config = *odvgp_model_config(model);
 	training_begin(&t, &all->d, &all->w, model, block);
+	training_calibrates(&t, &all->d, &c->o, all->isa);
 	if (!t.quiet)
 		fprintf(stderr, "%s: beta %td, gamma %td, %s, %td steps\n", c->label,
 				LAST_LAYER(&c->config).M, LAST_LAYER(&c->config).M_gamma, training_text(&c->config),
@@ -237,7 +239,7 @@ static void candidate_train(comparison *all, candidate *c)
 	else candidate_steps(all, c, &t);
 	candidate_finish(c, &t);
 	training_end(&t);
-	free(block.at);
+	free(t.block.at);
 	free(notes.at);
 }
 

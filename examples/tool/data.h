@@ -1203,18 +1203,21 @@ static char *draw_test_rows(const options *o, ptrdiff_t n)
 	return tested;
 }
 
-/*  Training rows, test rows, and with --patience validation rows. */
+/*  Training rows, test rows, and with --patience or --calibrate validation rows. */
 enum { PART_TRAIN, PART_TEST, PART_VALID, PARTS };
 
-/*  Moves a tenth of the training rows, at most MOST_VALID, to the validation rows. */
+/*  Moves a tenth of the training rows, at most MOST_VALID, to the validation rows, with --patience or
+    if `calibrate`. */
 enum { MOST_VALID = 5000 };
-static void split_validation(const options *o, rows part_rows[PARTS])
+static void split_validation(const options *o, int calibrate, rows part_rows[PARTS])
 {
 	uint64_t seed = (uint64_t)option_integer(o, OPT_SEED, 0, LLONG_MAX) ^ 0x76616c6964u;
 	rows *train = &part_rows[PART_TRAIN], *valid = &part_rows[PART_VALID];
 	ptrdiff_t n = train->n, count = smaller((n + 9) / 10, MOST_VALID);
-	if (!option_integer(o, OPT_PATIENCE, 0, INT_MAX)) return;
-	if (n < 2) die(BAD_INPUT, "--patience: there are too few rows for validation");
+	if (!option_integer(o, OPT_PATIENCE, 0, INT_MAX) && !calibrate) return;
+	if (n < 2)
+		die(BAD_INPUT, "--%s: there are too few rows for validation",
+				calibrate ? "calibrate" : "patience");
 	train->n = 0;
 	for (ptrdiff_t i = 0; i < n; i++) {
 		rows *to = permute(seed, n, i) < count ? valid : train;
@@ -1241,7 +1244,6 @@ static void split_rows(const options *o, const rows *all, const int *class, ptrd
 	free(tested);
 	if (!part_rows[0].n)
 		die(BAD_INPUT, "--%s: no row is left to train on", mask ? "test-mask" : "test-fraction");
-	split_validation(o, part_rows);
 }
 
 /*  The test rows of --test, with targets. */
@@ -1292,6 +1294,8 @@ typedef struct dataset {
 	ptrdiff_t dropped;
 	/* Classes without a training row. */
 	int absent;
+	/* Are the validation rows given back? */
+	int calibrates;
 	/* What is remarkable about the data, a line each. */
 	bytes notes;
 } dataset;
@@ -1993,6 +1997,13 @@ static void dataset_make(dataset *d, const table *t, const options *o, const sch
 	d->dropped = t->rows - all.n;
 	split_rows(o, &all, class, t->rows, cut);
 	free(class);
+	d->calibrates = calibrates(o, s, cut[PART_TRAIN].n);
+	if (d->calibrates && !t->values) {
+		if (o->given[OPT_CALIBRATE])
+			die(BAD_INPUT, "--calibrate: not where rows stay on the disk");
+		d->calibrates = 0;
+	}
+	split_validation(o, d->calibrates, cut);
 	if (!is_image(o)) {
 		drop_constants(d, t, o->value[OPT_FOLDS] ? &all : &cut[0], before);
 		find_outliers(d, t, &cut[0]);
@@ -2019,7 +2030,7 @@ static void dataset_make(dataset *d, const table *t, const options *o, const sch
 		part_free(&d->test);
 		d->test = read_test_file(s, o, o->value[OPT_TEST], drop, &d->notes);
 	}
-	s->n_train = d->train.n;
+	s->n_train = d->train.n + (d->calibrates ? d->valid.n : 0);
 	s->checksum = (uint64_t)s->D;
 	for (tile k = {0}; next_tile(&k, &d->train, d->disk, TILE_X);)
 		s->checksum = hash_doubles(s->checksum, k.X, k.n * s->D);
@@ -2063,6 +2074,28 @@ static void dataset_make(dataset *d, const table *t, const options *o, const sch
 	if (d->disk) dataset_sample(d);
 	d->absent = note_absent_classes(d);
 	weigh_classes(d, o);
+}
+
+/*  The validation rows become training rows, the last ones. */
+static void dataset_give_back(dataset *d)
+{
+	part *to = &d->train, *from = &d->valid;
+	ptrdiff_t n = to->n, more = from->n, D = d->s.D, T = d->s.target_count;
+	int own = d->Y == to->Y;
+	to->X = resize(to->X, (size_t)((n + more) * D), sizeof *to->X);
+	to->Y = resize(to->Y, (size_t)((n + more) * T), sizeof *to->Y);
+	to->line = resize(to->line, (size_t)(n + more), sizeof *to->line);
+	memcpy(to->X + n * D, from->X, (size_t)(more * D) * sizeof *to->X);
+	memcpy(to->Y + n * T, from->Y, (size_t)(more * T) * sizeof *to->Y);
+	memcpy(to->line + n, from->line, (size_t)more * sizeof *to->line);
+	if (own) d->Y = to->Y;
+	else d->Y = resize(d->Y, (size_t)(2 * (n + more)), sizeof *d->Y);
+	for (ptrdiff_t i = n; i < n + more && !own; i++) {
+		d->Y[2 * i] = to->Y[i];
+		d->Y[2 * i + 1] = d->class_weight[(int)to->Y[i]];
+	}
+	to->n += more;
+	from->n = 0;
 }
 
 static void dataset_read(dataset *d, const options *o, const schema *before)

@@ -245,12 +245,14 @@ static int run_folds(options *o, int command)
 	workers_start(&all->w, o);
 	all->warms = command == TRAIN;
 	if (command == TRAIN) plan_settle(o);
+	if (command == TRAIN) calibrate_settle(o);
 	else candidates_parse(all);
 	option_needed(o, OPT_DATA);
 	dataset_check(o);
 	read_table(&v.t, o->value[OPT_DATA], o, NULL);
 	if (command == TRAIN) {
 		fold_data(&v);
+		option_store(o, OPT_CALIBRATE, copy_text(all->d.calibrates ? "on" : "off"));
 		plan p = plan_make(o, &all->d, &all->w);
 		plan_print(&p, o, &all->d, &all->w);
 		option_store(o, OPT_BASES, copy_text(o->value[OPT_BASIS]));

@@ -143,6 +143,10 @@ enum {
     X(PATIENCE, "patience", "N", "0", TRAIN | KEPT, \
       "take a tenth of the training rows, at most 5000, for validation, stop after N evaluations " \
       "in which they have no better loglik, and keep the best model") \
+    X(CALIBRATE, "calibrate", "auto|on|off", "auto", TRAIN, \
+      "classes: hold out as many rows, scale f's mean and sd by their likelihood, " \
+      "and give them back for a tenth more steps; auto: with --basis auto, from 6 classes and " \
+      "2000 rows on") \
     X(BATCH, "batch", "B", "1024", FIT | KEPT, "rows of a minibatch") \
     X(GAMMA_BATCH, "gamma-batch", "B", "64", FIT | KEPT, \
       "gamma points sampled for the KL of a step; 0: all") \

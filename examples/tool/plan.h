@@ -37,6 +37,8 @@ typedef struct plan {
 	int whole;
 	/* SGPR: the operations of a pass over those of a pass of the first warm start. */
 	double pass;
+	/* Are there MANY_CLASSES? */
+	int many;
 } plan;
 
 /*  Options of training by steps: with one of them --basis auto means orth, as it was before. */
@@ -123,6 +125,22 @@ static void plan_solve(plan *p, options *o, ptrdiff_t n, double D, ptrdiff_t dis
     starts some hundred steps settle q and kernel (bench/first_hour.md). */
 enum { FEW_ROWS = 600, Q_POINTS = 200, LEAST_STEPS = 300 };
 
+/*  Many classes begin with a kernel of this variance, without a warm start, whose regression on labels
+    makes it too small, and with natural steps that follow it (bench/results/classes.txt). */
+static const struct {
+	int id;
+	const char *value;
+} of_many_classes[] = {{OPT_KERNEL, "matern52(ard, variance=50)"}, {OPT_WARM, "off"},
+		{OPT_NATGRAD_STEP, "0.5-0.05"}, {OPT_NATGRAD_WARMUP, "20:1e-3"}};
+
+static void plan_classes(plan *p, options *o, const dataset *d)
+{
+	if (!has_many_classes(&d->s) || o->given[OPT_KERNEL] || o->given[OPT_WARM]) return;
+	p->many = 1;
+	for (size_t i = 0; i < sizeof of_many_classes / sizeof *of_many_classes; i++)
+		option_store(o, of_many_classes[i].id, copy_text(of_many_classes[i].value));
+}
+
 /*  Operations of a step. */
 static double q_step_flops(const options *o, const dataset *d, ptrdiff_t beta, ptrdiff_t gamma)
 {
@@ -150,6 +168,7 @@ static void plan_q(plan *p, options *o, double budget, const dataset *d, ptrdiff
 	if (gamma) plan_number(o, OPT_GAMMA, gamma);
 	plan_steps(o, floor(steps / 100) * 100);
 	p->flops += steps * step;
+	plan_classes(p, o, d);
 }
 
 /*  Before rows are split: --patience for many rows, which plan_make then finds. */
@@ -164,7 +183,7 @@ static void plan_patience(options *o, ptrdiff_t rows)
 /*  Replaces --basis auto by explicit options for this data. */
 static plan plan_make(options *o, const dataset *d, const workers *w)
 {
-	plan p = {0, 0, 0, 1, 0};
+	plan p = {0, 0, 0, 1, 0, 0};
 	if (!is_auto(o)) return p;
 	p.made = 1;
 	ptrdiff_t n = d->train.n, distinct = distinct_rows(d);
@@ -286,6 +305,10 @@ static void plan_print(const plan *p, const options *o, const dataset *d, const 
 		if (o->value[ids[i]] && !(ids[i] == OPT_GAMMA && !basis_of(o)->gamma) &&
 				!same_value(o->value[ids[i]], option_list[ids[i]].preset))
 			fprintf(stderr, " --%s %s", option_list[ids[i]].name, o->value[ids[i]]);
+	for (size_t i = 0; p->many && i < sizeof of_many_classes / sizeof *of_many_classes; i++)
+		if (of_many_classes[i].id != OPT_WARM)
+			fprintf(stderr, " --%s \"%s\"", option_list[of_many_classes[i].id].name,
+					of_many_classes[i].value);
 	double seconds = 0.5 + 1.2 * p->flops / fmax(1, measured_rate(w, 1)),
 		   limit = o->value[OPT_MINUTES] ? 60 * option_positive(o, OPT_MINUTES) : HUGE_VAL;
 	if (by_clock(o)) seconds = limit;

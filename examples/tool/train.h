@@ -5,6 +5,7 @@
 
 #include "picture.h"
 #include "plan.h"
+#include "race.h"
 #include "report.h"
 
 typedef enum stop_reason {
@@ -113,6 +114,12 @@ typedef struct training {
 	int warm_starts;
 	/* Why a step failed. */
 	char reason[300];
+	/* With --calibrate: what a model of all rows is made of; else NULL. */
+	dataset *all;
+	options *settings;
+	odvgp_isa isa;
+	/* The factors of f's mean and sd; 0: none. */
+	double scale_f[2];
 } training;
 
 /* ---- progress ---- */
@@ -914,6 +921,7 @@ static void print_train_json(const training *t, const outcome *r)
 	json_count(&b, "seed", (int64_t)c->seed);
 	json_count(&b, "iters", t->step);
 	json_text(&b, "stopped", stop_words[r->reason]);
+	if (t->scale_f[0] > 0) json_numbers(&b, "scale_f", t->scale_f, 2);
 	json_number(&b, "seconds", r->seconds);
 	json_number(&b, "ms_per_iter", r->ms);
 	json_count(&b, "threads", workers_count(t->w));
@@ -1098,11 +1106,132 @@ static void train_end_q(training *t, stop_reason reason)
 			*t->reason ? t->reason : "is left out, as there is no time for it");
 }
 
+/* ---- the scale of f ---- */
+
+static void training_calibrates(training *t, dataset *d, options *o, odvgp_isa isa)
+{
+	if (!d->calibrates) return;
+	if (!has_classes(d->s.likelihood))
+		die(BAD_INPUT, "--calibrate: only for classes; the likelihood is %s",
+				likelihood_text(d->s.likelihood));
+	if (o->given[OPT_RESUME]) die(BAD_INPUT, "--calibrate and --resume exclude each other");
+	t->all = d;
+	t->settings = o;
+	t->isa = isa;
+}
+
+/*  How f is rescaled: logarithms of the factor of its mean, and of its standard deviation. */
+typedef struct scaling {
+	double mean, sd;
+	/* Of a validation row: log-likelihood, and the same with the prior. */
+	double loglik, score;
+} scaling;
+
+/*  Scores the scaling `of` by the validation rows, with the prior N(0, 1) of both logarithms: a few rows
+    that are all right should not make them infinite. The model becomes again what t->before is. */
+static void scaling_try(training *t, scaling *of)
+{
+	const part *p = &t->d->valid;
+	odvgp_server server;
+	double *logp = NULL, sum = 0;
+	of->loglik = of->score = -HUGE_VAL;
+	if (!odvgp_scale_f(t->model, exp(of->mean), exp(of->sd), NULL) &&
+			!odvgp_freeze(t->model, NULL, t->predictor_block, t->predictor_size, NULL) &&
+			!odvgp_server_from_block(
+					&server, t->predictor_block, t->predictor_size, ODVGP_ISA_AUTO, NULL))
+		logp = log_densities(&server, t->w->watch, p->X, p->Y, p->n);
+	snapshot_restore(&t->before, &t->block);
+	if (!logp) return;
+	for (ptrdiff_t i = 0; i < p->n; i++) sum += logp[i];
+	free(logp);
+	if (!isfinite(sum)) return;
+	of->loglik = sum / (double)p->n;
+	of->score = (sum - 0.5 * (of->mean * of->mean + of->sd * of->sd)) / (double)p->n;
+}
+
+/*  The best scaling, by steps along both together and along the sd, which grow where they help and are
+    halved where they do not: to a twentieth. *before: log-likelihood without one. */
+static scaling scaling_best(training *t, double *before)
+{
+	scaling best = {0, 0, 0, 0};
+	double step[2] = {0.4, -0.4};
+	snapshot_take(&t->before, t->model, &t->block);
+	scaling_try(t, &best);
+	*before = best.loglik;
+	for (int tries = 0; tries < 40 && !watch_over(t->w->watch); tries++) {
+		int k = fabs(step[1]) > fabs(step[0]);
+		if (fabs(step[k]) < 0.04) break;
+		scaling next = {best.mean + (k ? 0 : step[0]), best.sd + step[k], 0, 0};
+		scaling_try(t, &next);
+		if (next.score > best.score) {
+			best = next;
+			step[k] *= 1.4;
+		} else step[k] *= -0.5;
+	}
+	return best;
+}
+
+/*  A model of all rows gets the parameters, and a tenth more steps of the last sizes. */
+static void give_back(training *t)
+{
+	bytes unused = {NULL, 0, 0};
+	odvgp_info info = no_info;
+	odvgp_model *old = t->model;
+	model_block block;
+	ptrdiff_t steps = (t->step - t->first_step + 9) / 10, done = 0;
+	const odvgp_config *c = odvgp_model_config(old);
+	odvgp_schedule lr = race_rest(&c->optim.lr, odvgp_steps_done(old)),
+				   step = race_rest(&c->optim.natgrad_step, odvgp_steps_done(old));
+	dataset_give_back(t->all);
+	odvgp_model *model = model_make(t->settings, t->all, t->w, t->isa, &block, &unused);
+	odvgp_status s = model_init(model, t->all, t->w, &info);
+	if (!s) s = race_copy(model, old, 1, &info);
+	if (!s) s = odvgp_set_step_sizes(model, &lr, &step, &info);
+	odvgp_watch watch = library_watch(t->w->watch);
+	watch_begin(t->w->watch, "trains with the rows held out");
+	for (; done < steps && !s; done++) {
+		if (t->limit > 0 && time_left(t) <= 0) break;
+		s = odvgp_fit(model, t->all->train.X, t->all->Y, 1, &watch, &info);
+	}
+	watch_end(t->w->watch);
+	free(unused.at);
+	if (s && s != ODVGP_E_STOPPED) die_of(s, &info, "--calibrate");
+	free(t->block.at);
+	free(t->before.at);
+	t->before.at = NULL;
+	t->model = model;
+	t->block = block;
+	t->step += done;
+}
+
+/*  --calibrate, after the last step. */
+static void calibrate(training *t)
+{
+	double before;
+	ptrdiff_t held = t->d->valid.n;
+	if (!t->all || watch_over(t->w->watch)) return;
+	watch_begin(t->w->watch, "scale of f");
+	scaling best = scaling_best(t, &before);
+	watch_end(t->w->watch);
+	give_back(t);
+	t->scale_f[0] = exp(best.mean);
+	t->scale_f[1] = exp(best.sd);
+	if (odvgp_scale_f(t->model, t->scale_f[0], t->scale_f[1], NULL))
+		t->scale_f[0] = t->scale_f[1] = 1;
+	if (t->quiet) return;
+	clear_bar(t);
+	fprintf(stderr,
+			"note: f's mean is multiplied by %.3g, its sd by %.3g: %td rows held out have the "
+			"log-likelihood %.5g, before %.5g; they were given back\n",
+			t->scale_f[0], t->scale_f[1], held, best.loglik, before);
+}
+
 /*  Evaluates after the last step, unless that is done already. */
 static metrics evaluate_end(training *t)
 {
 	int there = t->history_count && t->history[t->history_count - 1].step >= (double)t->step;
-	if ((there && !t->fitted) || evaluate(t)) return t->history[t->history_count - 1].test;
+	if ((there && !t->fitted && !(t->scale_f[0] > 0)) || evaluate(t))
+		return t->history[t->history_count - 1].test;
 	memset(t->sums, 0, (size_t)t->d->s.target_count * sizeof *t->sums);
 	t->scores.n = 0;
 	return no_metrics;
@@ -1190,6 +1319,13 @@ static void save_record(training *t, const outcome *r, double saving)
 	record_metrics(&record, "test", d->s.likelihood, &r->test);
 	schema_read(&s, r->path, user.at, user.used);
 	settings_add(&s, "results", record.at);
+	if (t->scale_f[0] > 0) {
+		char text[40];
+		snprintf(text, sizeof text, "%td", t->step);
+		settings_add(&s, "steps", text);
+		snprintf(text, sizeof text, "%.6g, %.6g", t->scale_f[0], t->scale_f[1]);
+		settings_add(&s, "scale_f", text);
+	}
 	t->user = schema_write(&s);
 	if (!stop_signal) save_model(t, r->path, 1);
 	free(t->user.at);
@@ -1213,6 +1349,7 @@ static int train_and_report(training *t, const char *model_path)
 	if (t->step > t->first_step) r.ms = 1e3 * seconds_of_step(t);
 	take_best(t);
 	train_end_q(t, r.reason);
+	if (r.reason != STEP_FAILED && r.reason != INTERRUPTED) calibrate(t);
 	/* Before anything that takes time or may fail. */
 	double saving = now();
 	save_at_end(t, model_path);

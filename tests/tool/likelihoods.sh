@@ -45,6 +45,27 @@ check "predict: ECE of rows with one probability, by hand" holds \
 "$tool" predict --model two-classes.odvgp --data twice.csv --json --out t.csv >t2.json
 check "predict: all rows twice have the same ECE" holds \
     "($(value t.json ece) - $(value t2.json ece)) ^ 2 < 1e-18"
+"$tool" train $k --target kind --threads 1 --calibrate on --seed 3 --model calibrated.odvgp --json >t.json 2>err.txt
+check "calibrate: rows held out are more likely, and given back" awk '/^note: f.s mean is multiplied/ {
+        gsub("[,;:]", ""); found = $7 > 0 && $11 > 0 && $12 == 15 && $19 >= $21 }
+    END { exit !found }' err.txt
+check "calibrate: all rows are trained on, a tenth more steps" test \
+    "$(values t.json n_train n_validation iters)" = "150  220"
+"$tool" info --model calibrated.odvgp >t.txt
+check "calibrate: the file knows steps and rows" sh -c 'grep -q "^steps *220" t.txt &&
+    grep -q "150 training rows" t.txt'
+fit $k --target kind --calibrate on --seed 3 --model again.odvgp
+check "calibrate: the same bits again" cmp calibrated.odvgp again.odvgp
+"$tool" train $k --target kind --class-weights balanced --quiet --calibrate on --json --model t.odvgp \
+    >t.json
+check "calibrate: with weights of classes" grep -q '"scale_f": .[0-9.]*, [0-9.]*]' t.json
+"$tool" train --data kinds.csv --features a,b --iters 30 --beta 12 --gamma 0 --target kind --quiet \
+    --folds 2 --calibrate on --json >t2.json
+check "calibrate: --folds test what it leaves" holds "$(value t2.json folds_done) == 2 &&
+    $(value t2.json loglik) < 0"
+check "calibrate: only for classes" refuses "only for classes" train --data named.csv --calibrate on $m
+check "calibrate: not with --resume" refuses "exclude each other" train --data kinds.csv \
+    --resume calibrated.odvgp --calibrate on
 cut -d, -f1,2 kinds.csv >unlabelled.csv
 "$tool" predict --model two-classes.odvgp --data unlabelled.csv --json --out t.csv >t.json
 check "predict: no labels, no metrics of classes" test "$(values t.json accuracy brier ece confusion \
@@ -62,6 +83,9 @@ check "plot: the legend has the names of a map's classes, once" test \
 check "plot: calibration marks shares of few rows" grep -q '>shares of fewer than 10 rows<' curves.svg
 awk -F, 'BEGIN { OFS = ","; print "a,b,name"; long = "a name that is far too long for any legend" }
     { print $1, $2, long " " long " " 10 + int(8 * $1 + 8) }' plain.csv >long-names.csv
+"$tool" train --data long-names.csv --features a,b --minutes 0.01 --model t.odvgp >t.txt 2>err.txt
+check "auto: many classes begin with a large variance, without a warm start" grep -q \
+    '^auto: 200 rows: .* --warm off --kernel "matern52(ard, variance=50)" --natgrad-step "0.5-0.05"' err.txt
 for inputs in a a,b; do
     train --data long-names.csv --features $inputs --model t.odvgp --beta 20 --basis coupled --warm off \
         --plot curves.svg >t.txt
