@@ -180,12 +180,13 @@ CONTENTS   (search for a tag with its arrows)
 	ODVGP_FLOAT_ONLY		-		with ODVGP_FLOAT: train on a controller without double arithmetic.
 									Has one layer of points, the Gaussian likelihood, the objective
 									ELBO, Adam and natural steps of q(u), the starts KMEANS,
-									FARTHEST and RANDOM, outputs that share a kernel, defaults in
-									config.reproduce; other configs return E_UNSUPPORTED. Leaves
+									FARTHEST and RANDOM, outputs that share a kernel, one shard,
+									defaults in config.reproduce, arrays below 65,536 rows and
+									columns; other configs return E_UNSUPPORTED or E_SIZE. Leaves
 									out readers, odvgp_fit_q, odvgp_upper_bound, warm starts, moments
 									and paths, odvgp_online, odvgp_compact, odvgp_export, model files to
-									save, odvgp_kernel_text and calls of watches. odvgp_info gets
-									status, what and row, odvgp_events counts. Includes
+									save, odvgp_config_set, odvgp_kernel_text and calls of watches.
+									odvgp_info gets status, what and row, odvgp_events counts. Includes
 									ODVGP_NO_MALLOC, _NO_STDIO and _NO_SIMD; the masks below save
 									code, a small optim.gamma_batch saves time
 	ODVGP_PREDICT_ONLY		-		only serve compact blocks (odvgp_compact), row by row:
@@ -1405,10 +1406,12 @@ ODVGP_API odvgp_config odvgp_config_defaults(
 	...
 	For languages that cannot read this header, odvgp_config_size returns sizeof(odvgp_config), and
 	odvgp_config_threads sets config.threads. */
+#ifndef ODVGP_FLOAT_ONLY
 ODVGP_API odvgp_status odvgp_config_set(
 		odvgp_config *config, const char *assignment, odvgp_info *info);
 ODVGP_API const char *odvgp_config_name(int i);
 ODVGP_API const char *odvgp_config_words(const char *name);
+#endif
 ODVGP_API odvgp_likelihood_facts odvgp_likelihood_about(odvgp_likelihood kind);
 ODVGP_API odvgp_kernel_facts odvgp_kernel_about(int i);
 ODVGP_API size_t odvgp_config_size(void);
@@ -2304,10 +2307,24 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 #endif
 
 #define GP__R(x) ((odvgp_real)(x))
+#if defined(__GNUC__) && defined(__ARM_FP) && defined(ODVGP_FLOAT) && !defined(__aarch64__)
+/*	ARM's FPU has one instruction for what C's sqrtf, which sets errno, calls a function for. */
+#define GP__ARM_FPU
+static inline float gp__arm_sqrt(float x)
+{
+	float y;
+	__asm__("vsqrt.f32 %0, %1" : "=t"(y) : "t"(x));
+	return y;
+}
+#endif
 #ifdef ODVGP_FLOAT
 #define GP__EPS  FLT_EPSILON
 #define GP__TINY FLT_MIN
+#ifdef GP__ARM_FPU
+#define GP__SQRT gp__arm_sqrt
+#else
 #define GP__SQRT sqrtf
+#endif
 #else
 #define GP__EPS  DBL_EPSILON
 #define GP__TINY DBL_MIN
@@ -2339,6 +2356,13 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 #endif
 #endif
 
+/*	Inlined for speed, except where code has to be small. */
+#ifdef ODVGP_FLOAT_ONLY
+#define GP__SMALL GP__NOINLINE
+#else
+#define GP__SMALL GP__INLINE
+#endif
+
 /*	A function that only training calls. */
 #define GP__TRAINING GP__UNUSED static
 
@@ -2356,9 +2380,9 @@ typedef float gp__wide;
 #define gp__frexp     frexpf
 #define gp__log       logf
 #define gp__log1p     log1pf
-#define gp__pow(x, y) expf((y)*logf(x))
+#define gp__pow(x, y) gp__exp((y)*gp__log(x))
 #define gp__sin       sinf
-#define gp__sqrt      sqrtf
+#define gp__sqrt      GP__SQRT
 #else
 typedef double gp__wide;
 #define GP__MOST  DBL_MAX
@@ -3281,6 +3305,13 @@ enum { GP__NO_INPUT, GP__DISTANCE, GP__CIRCLE, GP__INNER_PRODUCT, GP__BY_COLUMN 
 #define GP__ROWS_MAGIC 0x5256444fu /* "ODVR", of a compact block */
 /*	Whether the build has a base kernel, and covariances with an inverse. */
 #define GP__KERNEL_HAS(kind) ((unsigned)(ODVGP_KERNELS) >> (kind) & 1u)
+/*	Whether the build has only kernels of distances; only those of one function of them. */
+#define GP__ONLY_DISTANCES \
+	(!((ODVGP_KERNELS) & ~(ODVGP_KERNEL_RBF | ODVGP_KERNEL_MATERN12 | ODVGP_KERNEL_MATERN32 | \
+						   ODVGP_KERNEL_MATERN52 | ODVGP_KERNEL_RQ)))
+#define GP__ONLY_RADIAL (GP__ONLY_DISTANCES && !GP__KERNEL_HAS(GP__RQ))
+#define GP__MATERNS \
+	(GP__KERNEL_HAS(GP__MATERN12) | GP__KERNEL_HAS(GP__MATERN32) | GP__KERNEL_HAS(GP__MATERN52))
 #define GP__MEMBERS_SOLVE    (((ODVGP_MEMBERS)&ODVGP_MEMBER_SOLVE) != 0)
 #define GP__MEMBERS_INVERSE  (((ODVGP_MEMBERS) & (ODVGP_MEMBER_DECOUPLED | ODVGP_MEMBER_OM)) != 0)
 
@@ -3403,16 +3434,11 @@ GP__INLINE odvgp_real gp__stored_c(odvgp_real v)
 #ifdef ODVGP_PREDICT_ONLY
 /* --- without libm --- */
 
-#if defined(__GNUC__) && defined(__ARM_FP) && defined(ODVGP_FLOAT) && !defined(__aarch64__)
-#define GP__ROWS_ARM
-#endif
-
 /*	By bits, then Newton's steps. */
 GP__INLINE odvgp_real gp__rows_sqrt(odvgp_real x)
 {
-#ifdef GP__ROWS_ARM
-	odvgp_real y;
-	__asm__("vsqrt.f32 %0, %1" : "=t"(y) : "t"(x));
+#ifdef GP__ARM_FPU
+	odvgp_real y = gp__arm_sqrt(x);
 #else
 	odvgp_real y = gp__real_c((gp__bits_c(x) >> 1) + (gp__bits_c(1) >> 1));
 	for (int k = 0; k < (sizeof y == 4 ? 4 : 5); k++) y = GP__R(0.5) * (y + x / y);
@@ -3539,10 +3565,12 @@ GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp
 		return (V)((mask & (gp__u_##S)x) | (~mask & (gp__u_##S)y)); \
 	}
 
-/*	WAYS: a statement for each of four vectors. TOP: p <- number; HORNER: p <- p r + number. */
+/*	WAYS: a statement for each of four vectors, of one where code has to be small. TOP: p <- number;
+	HORNER: p <- p r + number. */
+#define GP__FOUR (GP__DESK ? 4 : 1)
 #define GP__WAYS(statement) \
 	GP__UNROLL \
-	for (int q = 0; q < 4; q++) statement;
+	for (int q = 0; q < GP__FOUR; q++) statement;
 #define GP__K(S, c)           GP__SET1_##S(GP__R(c))
 #define GP__TOP(S, number)    GP__WAYS(p[q] = GP__K(S, number))
 #define GP__HORNER(S, number) GP__WAYS(p[q] = GP__FMA_##S(p[q], r[q], GP__K(S, number)))
@@ -3744,9 +3772,9 @@ GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp
 
 /*	The same for a chunk, for the table of isas. dy: derivatives of LOGCDF, or NULL. */
 #define GP__MAPPED(TARGET, S, V, L, name, call) \
-	TARGET static void gp__v##name##_##S(const odvgp_real *x, odvgp_real *y, odvgp_real *dy) \
+	TARGET GP__UNUSED static void gp__v##name##_##S(const odvgp_real *x, odvgp_real *y, odvgp_real *dy) \
 	{ \
-		for (int j = 0; j < GP__CHUNK; j += 4 * L) { \
+		for (int j = 0; j < GP__CHUNK; j += GP__FOUR * L) { \
 			V a[4], b[4], d[4]; \
 			GP__WAYS(a[q] = GP__LOAD_##S(x + j + q * L)) \
 			GP__WAYS(d[q] = a[q]) \
@@ -3796,14 +3824,14 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 		for (int j = 0; j < GP__CHUNK; j += 4 * L) { \
 			const odvgp_real *z = zt + j; \
 			V s[4]; \
-			GP__WAYS(s[q] = GP__K(S, 0)) \
+			GP__SUMS(s[q] = GP__K(S, 0)) \
 			for (ptrdiff_t d = 0; d < nd; d++, z += ld) { \
 				const V xd = GP__K(S, x[d]); \
 				V t[4]; \
-				GP__WAYS(t[q] = xd - GP__LOAD_##S(z + q * L)) \
-				GP__WAYS(s[q] = GP__FMA_##S(t[q], t[q], s[q])) \
+				GP__SUMS(t[q] = xd - GP__LOAD_##S(z + q * L)) \
+				GP__SUMS(s[q] = GP__FMA_##S(t[q], t[q], s[q])) \
 			} \
-			GP__WAYS(GP__STORE_##S(r2 + j + q * L, GP__MIN_##S(limit, s[q]))) /* NaN stays NaN */ \
+			GP__SUMS(GP__STORE_##S(r2 + j + q * L, GP__MIN_##S(limit, s[q]))) /* NaN stays NaN */ \
 		} \
 	}
 
@@ -3817,29 +3845,30 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 		static const odvgp_real factors[] = {GP__R(0.5), 1, 3, 5}; /* by type */ \
 		const odvgp_real factor = scale * factors[type]; \
 		const V least = GP__K(S, GP__TINY), zero = GP__K(S, 0), one = GP__K(S, 1); \
-		for (int j = 0; j < GP__CHUNK; j += 4 * L) { \
+		for (int j = 0; j < GP__CHUNK; j += GP__FOUR * L) { \
 			V s[4], e[4], t[4]; \
 			GP__WAYS(s[q] = GP__K(S, factor) * GP__LOAD_##S(d2 + j + q * L)) \
-			if (type != GP__RBF) GP__WAYS(s[q] = GP__SQRT_##S(s[q])) \
+			if (GP__MATERNS && type != GP__RBF) GP__WAYS(s[q] = GP__SQRT_##S(s[q])) \
 			GP__WAYS(s[q] = GP__MIN_##S(GP__K(S, 1000), s[q])) \
 			GP__WAYS(t[q] = zero - s[q]) \
 			gp__decay_##S(t, e); \
 			GP__WAYS(t[q] = e[q] = GP__K(S, v) * e[q]) \
-			if (type == GP__MATERN32) GP__WAYS(t[q] = (one + s[q]) * e[q]) \
-			if (type == GP__MATERN52) \
+			if (type == GP__MATERN32 && GP__KERNEL_HAS(GP__MATERN32)) GP__WAYS(t[q] = (one + s[q]) * e[q]) \
+			if (type == GP__MATERN52 && GP__KERNEL_HAS(GP__MATERN52)) \
 				GP__WAYS(t[q] = GP__FMA_##S(s[q] * s[q], GP__K(S, 1. / 3), one + s[q]) * e[q]) \
 			GP__WAYS(GP__STORE_##S(k + j + q * L, t[q])) \
 			if (!dk) continue; \
 			GP__WAYS(t[q] = GP__K(S, type == GP__MATERN32 ? GP__R(-1.5) : GP__R(-0.5)) * e[q]) \
-			if (type == GP__MATERN12) \
+			if (type == GP__MATERN12 && GP__KERNEL_HAS(GP__MATERN12)) \
 				GP__WAYS(t[q] = gp__less_##S(s[q], least, zero, t[q] / GP__MAX_##S(least, s[q]))) \
-			if (type == GP__MATERN52) GP__WAYS(t[q] = GP__K(S, -5. / 6) * (one + s[q]) * e[q]) \
+			if (type == GP__MATERN52 && GP__KERNEL_HAS(GP__MATERN52)) \
+				GP__WAYS(t[q] = GP__K(S, -5. / 6) * (one + s[q]) * e[q]) \
 			GP__WAYS(GP__STORE_##S(dk + j + q * L, t[q])) \
 		} \
 	}
 
 /*	ABREAST_x: rows that dots and spreads take at once; the registers set the limit. ABREAST,
-	VECTORS: a statement for each row, for each vector. */
+	VECTORS, SUMS: a statement for each row, for each vector, for each of four sums. */
 #define GP__ABREAST_c      1
 #define GP__ABREAST_sse2   2
 #define GP__ABREAST_avx2   2
@@ -3855,6 +3884,9 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 #define GP__VECTORS(statement) \
 	GP__UNROLL \
 	for (int q = 0; q < vectors; q++) statement;
+#define GP__SUMS(statement) \
+	GP__UNROLL \
+	for (int q = 0; q < 4; q++) statement;
 
 /*	Transpose v [L, L] in place. A pass interleaves rows r and r + L/2, a perfect shuffle. */
 #define GP__TRANSPOSED(S, V, L, v) \
@@ -3925,9 +3957,9 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 		ptrdiff_t j = 0; \
 		GP__ABREAST(row[w] = y + w * ldy) \
 		GP__ABREAST(all[w] = GP__SET1_##S(from ? from[w] : 0)) \
-		GP__ABREAST(GP__WAYS(s[w][q] = GP__K(S, 0))) \
+		GP__ABREAST(GP__SUMS(s[w][q] = GP__K(S, 0))) \
 		for (; j + 4 * L <= n; j += 4 * L) \
-			GP__WAYS({ \
+			GP__SUMS({ \
 				const V v = GP__LOAD_##S(x + j + q * L); \
 				GP__ABREAST({ \
 					V r = GP__LOAD_##S(row[w] + j + q * L); \
@@ -4007,9 +4039,9 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 		const odvgp_real *row[GP__ABREAST_##S]; \
 		GP__ABREAST(row[w] = h + w * ld) \
 		GP__ABREAST(all[w] = GP__K(S, x[w * step])) \
-		GP__ABREAST(GP__WAYS(s[w][q] = GP__K(S, 0))) \
+		GP__ABREAST(GP__SUMS(s[w][q] = GP__K(S, 0))) \
 		for (ptrdiff_t j = 0; j < n; j += 4 * L) \
-			GP__WAYS({ \
+			GP__SUMS({ \
 				const V v = GP__LOAD_##S(z + j + q * L); \
 				GP__ABREAST({ \
 					const V t = all[w] - v; \
@@ -4044,7 +4076,7 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 			gp__update_vectors_##S(ways, 4, k, x + j, ldx, f, fw, fk, y + j, ldy); \
 		for (; j + 2 * L <= n; j += 2 * L) \
 			gp__update_vectors_##S(ways, 2, k, x + j, ldx, f, fw, fk, y + j, ldy); \
-		for (; j + 2 <= n; j += 2) \
+		for (; L > 1 && j + 2 <= n; j += 2) \
 			gp__update_reals_##S(ways, 2, k, x + j, ldx, f, fw, fk, y + j, ldy); \
 		if (j < n) gp__update_reals_##S(ways, 1, k, x + j, ldx, f, fw, fk, y + j, ldy); \
 	} \
@@ -4065,7 +4097,7 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 			ptrdiff_t j = 0; \
 			for (; j + L <= n; j += L) { \
 				V sum = GP__LOAD_##S(out + j); \
-				GP__WAYS({ \
+				GP__SUMS({ \
 					const V v = GP__LOAD_##S(A + q * ld + j); \
 					sum = sum + v * v; \
 				}) \
@@ -4134,6 +4166,26 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 	GP__VMATH(TARGET, S, GP__V_##S, GP__LANES_##S)
 
 GP__EACH_ISA(GP__VMATH_OF)
+
+#ifdef ODVGP_FLOAT_ONLY
+/*	One number's, from here on without libm and its errno. */
+GP__NOINLINE float gp__exp_of(float x)
+{
+	float y;
+	gp__exp_c(&x, &y);
+	return y;
+}
+GP__NOINLINE float gp__log_of(float x)
+{
+	float y;
+	gp__log_c(&x, &y);
+	return y;
+}
+#undef gp__exp
+#undef gp__log
+#define gp__exp gp__exp_of
+#define gp__log gp__log_of
+#endif
 
 /* --- wide sums --- */
 
@@ -5481,13 +5533,19 @@ static const gp__base_kernel *gp__group_kernel(const gp__kernel *k, uint32_t gro
 
 static int gp__geometry(const gp__base_kernel *base)
 {
-	return gp__base_kernel_kinds[base->type].geometry;
+	return GP__ONLY_DISTANCES ? GP__DISTANCE : gp__base_kernel_kinds[base->type].geometry;
+}
+
+/*	Its name, or NULL. */
+static const char *gp__shape_name(const gp__base_kernel *base)
+{
+	return GP__ONLY_RADIAL ? NULL : gp__base_kernel_kinds[base->type].shape_param;
 }
 
 /*	Whether the shape parameter's derivative is a sum over the matrix; a period's is not. */
 static int gp__has_shape_param(const gp__base_kernel *base)
 {
-	return gp__base_kernel_kinds[base->type].shape_param && gp__geometry(base) != GP__CIRCLE;
+	return gp__shape_name(base) && gp__geometry(base) != GP__CIRCLE;
 }
 
 static int gp__has_lengthscale(const gp__base_kernel *base)
@@ -5552,11 +5610,12 @@ typedef struct {
 	int depth, unknown; /* unknown: the error is a kernel's name */
 } gp__parser;
 
-static GP__COLD uint32_t gp__parse_fail(gp__parser *p, const char *error)
+static GP__COLD uint32_t gp__parse_stop(gp__parser *p, const char *error)
 {
 	if (!p->error) p->error = error;
 	return 0;
 }
+#define gp__parse_fail(p, error) gp__parse_stop(p, GP__DESK ? (error) : "")
 
 static void gp__skip_spaces(gp__parser *p)
 {
@@ -5726,7 +5785,7 @@ static void gp__parse_degree(gp__parser *p, gp__base_kernel *base)
 static void gp__parse_argument(gp__parser *p, gp__base_kernel *base, gp__wide *value)
 {
 	const char *const names[] = {
-			"lengthscale", "variance", gp__base_kernel_kinds[base->type].shape_param};
+			"lengthscale", "variance", gp__shape_name(base)};
 	int scaled = gp__has_lengthscale(base), i = 0;
 	if (gp__accept(p, "ard")) {
 		base->ard = 1;
@@ -5838,7 +5897,7 @@ static void gp__base_finish(gp__kernel *k, uint32_t i)
 	base->ls = k->nhyp;
 	base->var = base->ls + base->nls;
 	base->shape_param = base->var + base->nvar;
-	k->nhyp = base->shape_param + (gp__base_kernel_kinds[base->type].shape_param != NULL);
+	k->nhyp = base->shape_param + (gp__shape_name(base) != NULL);
 	base->group = gp__geometry(base) == GP__NO_INPUT ? GP__NO_GROUP : k->ngroup;
 	GP__EACH_GROUP(g, k)
 		if (gp__same_group(base, gp__group_kernel(k, g))) base->group = g;
@@ -5856,7 +5915,7 @@ GP__TRAINING odvgp_status gp__kernel_parse(
 	GP__FOR(i, GP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS) value[i] = 1;
 	gp__parse_operands(&p, GP__NODE_SUM);
 	gp__skip_spaces(&p);
-	if (!p.error && *p.at) p.error = "'+', '*' or the end was expected";
+	if (!p.error && *p.at) gp__parse_fail(&p, "'+', '*' or the end was expected");
 	if (p.error)
 		return gp__fail(info, p.unknown ? ODVGP_E_NAME : ODVGP_E_KERNEL, "kernel", p.at - p.start,
 				(gp__wide)(p.at - p.start), p.error);
@@ -6140,17 +6199,6 @@ static void gp__kernel_job(gp__kjob *job, const odvgp_blas *blas, const gp__kern
 	job->m = m;
 }
 
-static void gp__kernel_rows_layout(
-		gp__arena *a, const gp__kernel *k, ptrdiff_t rows, ptrdiff_t m, ptrdiff_t P, gp__kjob *job)
-{
-	ptrdiff_t ld = gp__padded(m);
-	job->lds = rows;
-	job->V0 = gp__take(a, rows, ld);
-	GP__EACH_GROUP(g, k) job->H[g] = gp__take(a, rows, ld);
-	job->derivatives = gp__take(a, P * (ptrdiff_t)k->nhyp, rows);
-}
-
-/*	Whether the expression has no products. */
 static int gp__kernel_plain(const gp__kernel *k)
 {
 	for (uint32_t t = 0; t < k->nnode; t++)
@@ -6158,32 +6206,58 @@ static int gp__kernel_plain(const gp__kernel *k)
 	return 1;
 }
 
-/*	Scratch for `tasks` tasks. Set job->kept first: the forward run needs work for derivatives if
-	they are kept, the adjoint if not. */
-static void gp__kernel_scratch(gp__arena *a, const gp__kernel *k, ptrdiff_t n, ptrdiff_t m,
-		ptrdiff_t P, int tasks, int adjoint, gp__kjob *job)
+#define GP__JOB_GETS(field, from) \
+	{ \
+		odvgp_real *taken = from; \
+		if (job) job->field = taken; \
+	}
+
+static void gp__kernel_rows_layout(
+		gp__arena *a, const gp__kernel *k, ptrdiff_t rows, ptrdiff_t m, ptrdiff_t P, gp__kjob *job)
 {
-	ptrdiff_t ld = gp__padded(m), rows = adjoint ? GP__MIN(n, GP__KROWS) : n, widest = 1;
-	job->ld = ld;
-	job->plain = gp__kernel_plain(k);
-	job->centre = gp__take(a, 1, (ptrdiff_t)k->D);
-	job->chunk_rows = (ptrdiff_t)k->ngroup + (ptrdiff_t)k->nnode;
-	if (!adjoint == !!job->kept)
-		job->chunk_rows += (ptrdiff_t)k->nnode + 2 * (ptrdiff_t)k->base_kernels + 1;
-	job->chunks = gp__take(a, tasks * job->chunk_rows, GP__CHUNK);
+	ptrdiff_t ld = gp__padded(m);
+	if (job) job->lds = rows;
+	GP__JOB_GETS(V0, gp__take(a, rows, ld))
+	GP__EACH_GROUP(g, k) GP__JOB_GETS(H[g], gp__take(a, rows, ld))
+	GP__JOB_GETS(derivatives, gp__take(a, P * (ptrdiff_t)k->nhyp, rows))
+}
+
+/*	Scratch for `tasks` tasks; the forward run needs work for derivatives if they are kept, the
+	adjoint if not. job NULL: only its size. */
+static void gp__kernel_memory(gp__arena *a, const gp__kernel *k, ptrdiff_t n, ptrdiff_t m,
+		ptrdiff_t P, int tasks, int adjoint, int kept, gp__kjob *job)
+{
+	ptrdiff_t ld = gp__padded(m), rows = adjoint ? GP__MIN(n, GP__KROWS) : n, widest = 1,
+			  chunk_rows = (ptrdiff_t)k->ngroup + (ptrdiff_t)k->nnode;
+	GP__JOB_GETS(centre, gp__take(a, 1, (ptrdiff_t)k->D))
+	if (!adjoint == !!kept) chunk_rows += (ptrdiff_t)k->nnode + 2 * (ptrdiff_t)k->base_kernels + 1;
+	if (job) {
+		job->ld = ld;
+		job->plain = gp__kernel_plain(k);
+		job->chunk_rows = chunk_rows;
+	}
+	GP__JOB_GETS(chunks, gp__take(a, tasks * chunk_rows, GP__CHUNK))
 	GP__EACH_GROUP(g, k) {
 		ptrdiff_t nd = gp__group_dims(k, g);
-		job->zt[g] = gp__take(a, nd, ld);
-		job->u[g] = gp__take(a, rows, nd + 1);
+		GP__JOB_GETS(zt[g], gp__take(a, nd, ld))
+		GP__JOB_GETS(u[g], gp__take(a, rows, nd + 1))
 		if (!adjoint) continue;
-		job->w[g] = gp__take(a, m, nd + 1);
-		job->V[g] = gp__take(a, m, nd + 1);
+		GP__JOB_GETS(w[g], gp__take(a, m, nd + 1))
+		GP__JOB_GETS(V[g], gp__take(a, m, nd + 1))
 		widest = GP__MAX(widest, gp__is_additive(gp__group_kernel(k, g)) ? 2 * nd : nd + 1);
 	}
 	if (!adjoint) return;
-	job->R = gp__take(a, rows, widest);
-	job->T = gp__take(a, rows, widest);
-	if (!job->kept) gp__kernel_rows_layout(a, k, rows, m, P, job);
+	GP__JOB_GETS(R, gp__take(a, rows, widest))
+	GP__JOB_GETS(T, gp__take(a, rows, widest))
+	if (!kept) gp__kernel_rows_layout(a, k, rows, m, P, job);
+}
+#undef GP__JOB_GETS
+
+/*	Set job->kept first. */
+static void gp__kernel_scratch(gp__arena *a, const gp__kernel *k, ptrdiff_t n, ptrdiff_t m,
+		ptrdiff_t P, int tasks, int adjoint, gp__kjob *job)
+{
+	gp__kernel_memory(a, k, n, m, P, tasks, adjoint, job->kept, job);
 }
 
 /*	The centre (the mean of X2; of patches the first one) and the points of X2 by columns. */
@@ -6286,7 +6360,7 @@ GP__INLINE void gp__base_values(const gp__kjob *job, uint32_t l, ptrdiff_t i, pt
 	ptrdiff_t self = job->origin ? job->origin[i] : job->X1 == job->X2 ? i : -1;
 	/* these need no distance */
 	ODVGP_ASSERT(d2 || base->type == GP__CONSTANT || base->type == GP__WHITE);
-	switch (base->type) {
+	switch (GP__ONLY_RADIAL ? (uint32_t)GP__RBF : base->type) {
 	case GP__RQ:
 		gp__base_rq(isa, v, job->hyp[base->shape_param], scale, d2, k, dk, shape_param);
 		return;
@@ -8866,21 +8940,33 @@ typedef struct {
 	odvgp_real *hyp, *lik_params, *rule, *A, *b, *beta_centre, *gamma_centre, *x_mean, *x_scale,
 			*y_mean, *y_scale, *transforms;
 } gp__view;
+/*	Arrays of each unit, one kind after the other. */
+typedef struct {
+	odvgp_real *base; /* NULL: only measures */
+	ptrdiff_t units, unit, used;
+	gp__wide total; /* as used, but for overflow, after which used stays */
+} gp__pieces;
+
+GP__SMALL odvgp_real *gp__piece_of(gp__pieces *a, ptrdiff_t rows, ptrdiff_t cols)
+{
+	const ptrdiff_t used = a->used;
+	a->total += (gp__wide)a->units * (gp__wide)rows * (gp__wide)cols;
+	if (a->total > (gp__wide)PTRDIFF_MAX / 64) return NULL;
+	a->used += a->units * (rows * cols);
+	return a->base ? a->base + used + a->unit * (rows * cols) : NULL;
+}
+
 /*	Set v's pointers for one unit; base NULL only measures. Needs M_factor <= M. Returns the number
 	of reals, -1 on overflow. */
 static ptrdiff_t gp__view_layout(
 		const gp__predictor *p, odvgp_real *base, ptrdiff_t unit, gp__view *v)
 {
-	ptrdiff_t U = p->units, P = p->P / U, M = p->M, Mg = p->M_gamma, Mr = p->M_factor, used = 0;
+	gp__pieces all = {base, p->units, unit, 0, 0};
+	ptrdiff_t P = p->P / p->units, M = p->M, Mg = p->M_gamma, Mr = p->M_factor;
 	ptrdiff_t Dz = gp__patch_columns(&p->patches, p->D), Dx = gp__row_columns(&p->patches, p->D);
-	gp__wide total = 0;
 	int dense = gp__is_dense(p), diagonal = p->factor == GP__DIAGONAL_OF_INVERSE;
 	if ((gp__wide)P * ((gp__wide)M + (gp__wide)Mg) > (gp__wide)PTRDIFF_MAX / 64) return -1;
-#define GP__PIECE(field, rows, cols) \
-	total += (gp__wide)U * (gp__wide)(rows) * (gp__wide)(cols); \
-	if (total > (gp__wide)PTRDIFF_MAX / 64) return -1; \
-	v->field = base ? base + used + unit * ((rows) * (cols)) : NULL; \
-	used += U * ((rows) * (cols));
+#define GP__PIECE(field, rows, cols) v->field = gp__piece_of(&all, rows, cols);
 	GP__PIECE(beta, p->columns, gp__points_ld(M))
 	GP__PIECE(gamma, p->columns, gp__points_ld(Mg))
 	GP__PIECE(beyond, 1, GP__POINTS_BEYOND)
@@ -8896,8 +8982,8 @@ static ptrdiff_t gp__view_layout(
 	GP__PIECE(gamma_centre, Mg ? 1 : 0, Dz)
 	GP__PIECE(weights, 1, gp__patches_summed(&p->patches))
 	/* of the whole layer */
-	U = 1;
-	unit = 0;
+	all.units = 1;
+	all.unit = 0;
 	GP__PIECE(lik_params, 1, p->lik_params)
 	GP__PIECE(rule, 1, gp__rule_numbers(p->nodes))
 	GP__PIECE(mixing, p->mixed ? p->F : 0, p->P)
@@ -8908,7 +8994,7 @@ static ptrdiff_t gp__view_layout(
 	GP__PIECE(transforms, 1, (ptrdiff_t)(p->version >> 16))
 #undef GP__PIECE
 	if (p->no_alpha) v->alpha = NULL;
-	return used;
+	return all.total > (gp__wide)PTRDIFF_MAX / 64 ? -1 : all.used;
 }
 
 /*	Only freezing writes through the view. */
@@ -9166,12 +9252,11 @@ static gp__prediction *gp__predict_begin(
 
 /*	Their reals. */
 #ifdef ODVGP_NO_TRANSFORMS
-#define GP__TRANSFORMED   0
-#define GP__TRANSFORMS(p) ((void)(p), (ptrdiff_t)0)
+#define GP__TRANSFORMED 0
 #else
-#define GP__TRANSFORMED   1
-#define GP__TRANSFORMS(p) ((ptrdiff_t)((p)->version >> 16))
+#define GP__TRANSFORMED 1
 #endif
+#define GP__TRANSFORMS(p) (GP__TRANSFORMED ? (ptrdiff_t)((p)->version >> 16) : 0)
 #define GP__EACH_TRANSFORM(r, p, v) \
 	for (const odvgp_real *r = (v).transforms, *gp__end = r + GP__TRANSFORMS(p); r < gp__end; \
 			r += 3 + (ptrdiff_t)r[2])
@@ -11954,6 +12039,14 @@ static void gp__file_words(gp__file *f, void *words, size_t bytes)
 
 /* --- checking a block --- */
 
+/*	Whether the build has all base kernels whose types are valid. */
+static int gp__kernel_here(const gp__kernel *k)
+{
+	GP__EACH_BASE(i, k)
+		if (k->base[i].type < GP__BASE_KERNEL_TYPES && !GP__KERNEL_HAS(k->base[i].type)) return 0;
+	return 1;
+}
+
 /*	A kernel from a file must be one that an expression makes: each base kernel has columns of the
 	inputs; each node but the last is used once, by a later one; positions and groups are those of
 	gp__base_finish, which finishes it again, one base kernel at a time to save stack. k changes
@@ -12053,7 +12146,8 @@ static odvgp_status gp__predictor_start_check(
 						   : gp__refuse(info, ODVGP_E_FORMAT, what, "its kernel is not valid");
 }
 
-/*	The number of reals, or -1 if no model has this head. The kernel's words follow it. */
+/*	The number of reals, or -1 if no model has this head, 0 if the build lacks its kernel. The
+	kernel's words follow it. */
 static ptrdiff_t gp__predictor_measure(const gp__predictor *p)
 {
 	gp__kernel k;
@@ -12096,6 +12190,7 @@ static ptrdiff_t gp__predictor_measure(const gp__predictor *p)
 	if (p->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY &&
 			gp__row_columns(&p->patches, p->D) != (ptrdiff_t)(p->P / p->units))
 		return -1;
+	if (!gp__kernel_here(&k)) return 0;
 	if (!gp__kernel_ok(&k, gp__patch_columns(&p->patches, p->D)) || (uint32_t)p->nhyp != k.nhyp)
 		return -1;
 	if (p->columns != gp__points_columns(&k)) return -1;
@@ -12309,6 +12404,7 @@ static odvgp_status gp__file_predictor(gp__file *f, const gp__file_head *h, uint
 	ODVGP_ASSERT(head <= sizeof(gp__predictor_start));
 	gp__file_words(f, p + 1, head - sizeof *p);
 	ptrdiff_t reals = f->bad ? -1 : gp__predictor_measure(p);
+	if (!reals) return gp__unsupported(info, "model file", gp__left_out);
 	uint64_t bytes = head + (uint64_t)GP__MAX(reals, 0) * h->real_size;
 	if (reals < 0 || *left < bytes || (p->layers == 1 && *left != bytes) ||
 			p->real_size != h->real_size || (below && !gp__predictors_chain(below, p)))
@@ -13747,7 +13843,7 @@ static size_t gp__row_init(const gp__compact *p, gp__row *r, int gradients, odvg
 
 /*	Where ARM's FPU loads several reals at once: n / width rounds, which leave n % width; operands
 	are %1, %2, ... */
-#ifdef GP__ROWS_ARM
+#ifdef GP__ARM_FPU
 #define GP__ROWS_BY(width, n, code, ...) \
 	if (n >= width) { \
 		size_t k = n / width; \
@@ -14138,7 +14234,7 @@ static void gp__row_slopes(const gp__row *r, size_t n, const odvgp_real *z, cons
 					*to += *A++ * by * (*u - *at);
 				}
 			}
-#ifdef GP__ROWS_ARM
+#ifdef GP__ARM_FPU
 			if (left > 1 && !by_column) {
 				odvgp_real u0 = product ? 0 : u[0], u1 = product ? 0 : u[1];
 				size_t row = columns * sizeof *z;
@@ -16262,9 +16358,14 @@ typedef struct {
 } gp__jitter;
 
 /*	A node while the tape is built. id 0: none. The shape is the largest. */
+#ifdef ODVGP_FLOAT_ONLY
+typedef unsigned short gp__extent; /* what a larger one needs, no controller has */
+#else
+typedef ptrdiff_t gp__extent;
+#endif
 typedef struct {
 	int id;
-	ptrdiff_t rows, cols;
+	gp__extent rows, cols;
 } gp__ref;
 static const gp__ref gp__none = {0, 0, 0};
 
@@ -16489,7 +16590,9 @@ struct odvgp_model {
 	/* of gp__begin_half: theta, m1, m2 [3 par.adam]; jitter [units GP__JITTERS] */
 	odvgp_real *begun;
 	gp__jitter *jitter_begun;
+#ifndef ODVGP_FLOAT_ONLY
 	gp__lbfgs lbfgs; /* n is 0 with another optimiser */
+#endif
 	/* GP__NAT_...: matrices and vectors, lent together, for natural steps of the largest unit */
 	gp__loan nat_R;
 	odvgp_real *nat_t;
@@ -17041,7 +17144,7 @@ static void gp__set_noise(odvgp_model *m, gp__wide value)
 }
 
 /*	The noise variance that all outputs share. */
-static odvgp_real gp__noise(const odvgp_model *m)
+GP__UNUSED static odvgp_real gp__noise(const odvgp_model *m)
 {
 	ODVGP_ASSERT(gp__has_noise(&m->cfg));
 	return m->tape.node[m->lik_params.id].v[0];
@@ -18708,8 +18811,7 @@ typedef struct {
 static size_t gp__kept_bytes(const gp__kernel *k, ptrdiff_t n, ptrdiff_t m, ptrdiff_t P)
 {
 	gp__arena a = gp__measuring();
-	gp__kjob job;
-	gp__kernel_rows_layout(&a, k, n, m, P, &job);
+	gp__kernel_rows_layout(&a, k, n, m, P, NULL);
 	return a.bad ? SIZE_MAX : a.used;
 }
 
@@ -18748,21 +18850,19 @@ GP__AUX(nat_stats, s->rows * s->cols, s->cols)
 
 /*	The larger of value's and adjoint's. */
 static size_t gp__kernel_job_scratch(
-		const gp__shapes *s, gp__arena a, ptrdiff_t n, ptrdiff_t m, ptrdiff_t P, int kept)
+		const gp__shapes *s, const gp__arena *a, ptrdiff_t n, ptrdiff_t m, ptrdiff_t P, int kept)
 {
 	size_t most = 0;
 	for (int adjoint = 0; adjoint < 2; adjoint++) {
-		gp__arena b = a;
-		gp__kjob job;
-		job.kept = kept;
-		gp__kernel_scratch(&b, &s->unit->kernel, n, m, P, s->tasks, adjoint, &job);
+		gp__arena b = a ? *a : gp__measuring();
+		gp__kernel_memory(&b, &s->unit->kernel, n, m, P, s->tasks, adjoint, kept, NULL);
 		most = GP__MAX(most, b.bad ? SIZE_MAX : b.used);
 	}
 	return most;
 }
 static size_t gp__kernel_node_scratch(const gp__shapes *s, ptrdiff_t P, int kept)
 {
-	return gp__kernel_job_scratch(s, gp__measuring(), s->in[1].rows, s->in[2].rows, P, kept);
+	return gp__kernel_job_scratch(s, NULL, s->in[1].rows, s->in[2].rows, P, kept);
 }
 /*	n: rows of Z; 0: for k(x,x). */
 static size_t gp__images_scratch(const gp__shapes *s, ptrdiff_t n)
@@ -18770,15 +18870,16 @@ static size_t gp__images_scratch(const gp__shapes *s, ptrdiff_t n)
 	gp__arena a = gp__measuring();
 	gp__images_work w;
 	gp__images_layout(&a, &s->unit->patches, n, &w);
-	return gp__kernel_job_scratch(s, a, n ? n : GP__MIN(w.T, (ptrdiff_t)GP__KROWS), w.T, 1, 0);
+	return gp__kernel_job_scratch(s, &a, n ? n : GP__MIN(w.T, (ptrdiff_t)GP__KROWS), w.T, 1, 0);
 }
 static size_t gp__kernel_scratch_bytes(const gp__shapes *s)
 {
-	return s->in[3].id ? gp__images_scratch(s, s->in[1].rows) : gp__kernel_node_scratch(s, 1, 0);
+	return GP__DESK && s->in[3].id ? gp__images_scratch(s, s->in[1].rows)
+								   : gp__kernel_node_scratch(s, 1, 0);
 }
 static size_t gp__kernel_diag_scratch_bytes(const gp__shapes *s)
 {
-	return s->in[2].id ? gp__images_scratch(s, 0) : 0;
+	return GP__DESK && s->in[2].id ? gp__images_scratch(s, 0) : 0;
 }
 static size_t gp__kernel_vec_scratch_bytes(const gp__shapes *s)
 {
@@ -18820,22 +18921,29 @@ enum {
 typedef void gp__op_run(gp__node *nd);
 typedef size_t gp__op_aux(const gp__shapes *s, int *kept);
 typedef struct {
+#ifndef ODVGP_FLOAT_ONLY
 	const char *name;
+#endif
 	/* a forward run that fails sets t->failed; NULL: the build has no such nodes */
 	gp__op_run *forward, *reverse;
-	int stores;
+	unsigned char stores;
 	/* a tile node's value survives its reverse run and adds to no sum: valid as long as its
 	   inputs */
-	int lasts;
-	int samples; /* a bit for each variant whose value depends on the sampled columns */
+	unsigned char lasts;
+	unsigned char samples; /* a bit for each variant whose value depends on the sampled columns */
 	/* bytes; NULL: none */
 	gp__op_aux *aux;
 	size_t (*scratch)(const gp__shapes *s);
 } gp__op_row;
 
 /* clang-format off */
+#ifdef ODVGP_FLOAT_ONLY
+#define GP__OP_NAME(name)
+#else
+#define GP__OP_NAME(name) name,
+#endif
 #define GP__OP_OF(name, forward, reverse, stores, lasts, samples, aux, scratch) \
-	{name, forward, reverse, GP__STORES_##stores, lasts, samples, aux, scratch}
+	{GP__OP_NAME(name) forward, reverse, GP__STORES_##stores, lasts, samples, aux, scratch}
 #define GP__OP_AS(name, as, stores, lasts, samples, aux, scratch) \
 	GP__OP_OF(#name, gp__##as##_forward, gp__##as##_reverse, stores, lasts, samples, aux, scratch)
 #define GP__RUN(has, f) ((has) ? f : (gp__op_run *)NULL)
@@ -19094,12 +19202,13 @@ static gp__ref gp__node_add(gp__tape *t, gp__unit *u, gp__op op, int variant, in
 	if (gp__ops[op].scratch) t->scratch_bytes = GP__MAX(t->scratch_bytes, gp__ops[op].scratch(&s));
 	if (op == GP__JITTERED || op == GP__CHOL) nd->jitter = &u->jitter[GP__JITTER_BETA];
 	ref.id = ++t->nodes;
-	ref.rows = s.rows;
-	ref.cols = s.cols;
+	ref.rows = (gp__extent)s.rows;
+	ref.cols = (gp__extent)s.cols;
+	if (!GP__DESK && (ref.rows != s.rows || ref.cols != s.cols)) t->arena->bad = 1;
 	return ref;
 }
 
-static gp__ref gp__add(gp__unit *u, int segment, gp__op op, int variant, ptrdiff_t rows,
+GP__INLINE gp__ref gp__add(gp__unit *u, int segment, gp__op op, int variant, ptrdiff_t rows,
 		ptrdiff_t cols, gp__ref i0, gp__ref i1, gp__ref i2, gp__ref i3)
 {
 	const gp__ref in[4] = {i0, i1, i2, i3};
@@ -19110,11 +19219,15 @@ static gp__ref gp__add(gp__unit *u, int segment, gp__op op, int variant, ptrdiff
 static gp__ref gp__head(
 		gp__unit *u, gp__op op, int variant, ptrdiff_t rows, ptrdiff_t cols, gp__ref i0, gp__ref i1)
 {
-	return gp__add(u, GP__HEAD, op, variant, rows, cols, i0, i1, gp__none, gp__none);
+	const gp__ref in[2] = {i0, i1};
+	return gp__node_add(
+			&u->model->tape, u, op, variant, GP__HEAD, rows, cols, in, 2, gp__none);
 }
 static gp__ref gp__tile(gp__unit *u, gp__op op, int variant, ptrdiff_t rows, gp__ref i0, gp__ref i1)
 {
-	return gp__add(u, GP__TILE, op, variant, rows, GP__TILE_SIZE, i0, i1, gp__none, gp__none);
+	const gp__ref in[2] = {i0, i1};
+	return gp__node_add(
+			&u->model->tape, u, op, variant, GP__TILE, rows, GP__TILE_SIZE, in, 2, gp__none);
 }
 
 static gp__ref gp__input(gp__unit *u, ptrdiff_t rows, ptrdiff_t cols)
@@ -19713,18 +19826,25 @@ enum { GP__CLOSED, GP__ABOVE_LEAST, GP__BELOW_MOST };
 
 typedef struct {
 	const char *name;
-	size_t offset, bytes;
-	int type, open;
+	unsigned offset : 16, bytes : 8, type : 4, open : 4;
 	gp__wide least, most;
-	const char *words; /* of a CHOICE, from number 0 on; their count limits it */
+#ifndef ODVGP_FLOAT_ONLY
+	const char *words; /* of a CHOICE, from number 0 to `most` */
+#endif
 } gp__field;
 
 #define GP__LARGEST_SIZE ((gp__wide)((ptrdiff_t)1 << (sizeof(ptrdiff_t) > 4 ? 40 : 28)))
 #define GP__LARGEST_SIDE ((gp__wide)(sizeof(ptrdiff_t) > 4 ? INT_MAX : 1 << 28))
+#ifdef ODVGP_FLOAT_ONLY
+#define GP__FIELD_WORDS(words)
+#else
+#define GP__FIELD_WORDS(words) , words
+#endif
 #define GP__FIELD_AT(name, path, type, open, least, most, words) \
 	{ \
-		name, offsetof(odvgp_config, path), sizeof(((odvgp_config *)NULL)->path), \
-				GP__FIELD_##type, GP__##open, (gp__wide)(least), (gp__wide)(most), words \
+		name, (unsigned short)offsetof(odvgp_config, path), \
+				(unsigned char)sizeof(((odvgp_config *)NULL)->path), GP__FIELD_##type, GP__##open, \
+				(gp__wide)(least), (gp__wide)(most) GP__FIELD_WORDS(words) \
 	}
 #define GP__FIELD(path, type, least, most) \
 	GP__FIELD_AT(#path, path, type, CLOSED, least, most, NULL)
@@ -19732,11 +19852,11 @@ typedef struct {
 #define GP__SIZE(path, least)             GP__FIELD(path, SIZE, least, GP__LARGEST_SIZE)
 #define GP__LAYER_SIZE(path, least) \
 	GP__FIELD_AT(#path, layer[0].path, SIZE, CLOSED, least, GP__LARGEST_SIDE, NULL)
-#define GP__CHOICE(path, words) GP__FIELD_AT(#path, path, CHOICE, CLOSED, 0, 0, words)
-#define GP__LAYER_CHOICE(path, words) \
-	GP__FIELD_AT(#path, layer[0].path, CHOICE, CLOSED, 0, 0, words)
-#define GP__SWITCH(path)       GP__CHOICE(path, "off on")
-#define GP__LAYER_SWITCH(path) GP__LAYER_CHOICE(path, "off on")
+#define GP__CHOICE(path, most, words) GP__FIELD_AT(#path, path, CHOICE, CLOSED, 0, most, words)
+#define GP__LAYER_CHOICE(path, most, words) \
+	GP__FIELD_AT(#path, layer[0].path, CHOICE, CLOSED, 0, most, words)
+#define GP__SWITCH(path)       GP__CHOICE(path, 1, "off on")
+#define GP__LAYER_SWITCH(path) GP__LAYER_CHOICE(path, 1, "off on")
 
 /*	The fields of a model file, in order: all but kernel, threads and isa; offsets of layer[0]. */
 static const gp__field gp__fields[] = {
@@ -19750,18 +19870,18 @@ static const gp__field gp__fields[] = {
 		GP__SIZE(tile, 0),
 		GP__SIZE(optim.gamma_batch, 0),
 		GP__SIZE(kernel_cache_bytes, 0),
-		GP__LAYER_CHOICE(mean_part, "beta orth hybrid free blocks"),
-		GP__LAYER_CHOICE(cov_part, "dense inverse diagonal blocks"),
-		GP__CHOICE(objective, "elbo collapsed partly tight exact"),
-		GP__CHOICE(optim.gamma_step, "adam diagonal exact"),
+		GP__LAYER_CHOICE(mean_part, 4, "beta orth hybrid free blocks"),
+		GP__LAYER_CHOICE(cov_part, 3, "dense inverse diagonal blocks"),
+		GP__CHOICE(objective, 4, "elbo collapsed partly tight exact"),
+		GP__CHOICE(optim.gamma_step, 2, "adam diagonal exact"),
 		GP__REAL(optim.gamma_step_ratio, ABOVE_LEAST, 0, DBL_MAX),
 		GP__REAL(reproduce.gamma_eps, CLOSED, 0, DBL_MAX),
-		GP__CHOICE(reproduce.blocks_step, "together alternate"),
-		GP__CHOICE(reproduce.diag_step, "exact affine projected projected_mu"),
-		GP__CHOICE(reproduce.parametrisation, "whitened primal a_beta"),
-		GP__CHOICE(reproduce.gamma_coords, "plain scaled differentiated"),
-		GP__CHOICE(reproduce.gamma_kl, "residual columns"),
-		GP__CHOICE(lik.kind,
+		GP__CHOICE(reproduce.blocks_step, 1, "together alternate"),
+		GP__CHOICE(reproduce.diag_step, 3, "exact affine projected projected_mu"),
+		GP__CHOICE(reproduce.parametrisation, 2, "whitened primal a_beta"),
+		GP__CHOICE(reproduce.gamma_coords, 2, "plain scaled differentiated"),
+		GP__CHOICE(reproduce.gamma_kl, 1, "residual columns"),
+		GP__CHOICE(lik.kind, 13,
 				"gaussian bernoulli logit studentt laplace poisson exponential negative_binomial "
 				"gamma beta ordinal robustmax softmax heteroscedastic"),
 		GP__FIELD(lik.nodes, COUNT, 0, GP__MOST_NODES),
@@ -19772,14 +19892,14 @@ static const gp__field gp__fields[] = {
 		GP__SWITCH(lik.exposure),
 		GP__SWITCH(lik.known_noise),
 		GP__SWITCH(lik.noise_per_output),
-		GP__LAYER_CHOICE(mean_function, "zero constant linear identity projection"),
-		GP__LAYER_CHOICE(parametrisation, "whitened primal a_beta"),
+		GP__LAYER_CHOICE(mean_function, 4, "zero constant linear identity projection"),
+		GP__LAYER_CHOICE(parametrisation, 2, "whitened primal a_beta"),
 		GP__FIELD(functions, SIZE, 0, GP__LARGEST_SIDE),
 		GP__SWITCH(independent),
 		GP__FIELD(deep.samples, COUNT, 0, 10000),
 		GP__FIELD(deep.predict_samples, COUNT, 0, 10000),
 		GP__SWITCH(deep.fixed_samples),
-		GP__CHOICE(deep.q_init, "narrow prior"),
+		GP__CHOICE(deep.q_init, 1, "narrow prior"),
 		GP__LAYER_SIZE(patches.image_height, 0),
 		GP__LAYER_SIZE(patches.image_width, 0),
 		GP__LAYER_SIZE(patches.channels, 0),
@@ -19788,13 +19908,13 @@ static const gp__field gp__fields[] = {
 		GP__LAYER_SIZE(patches.stride, 0),
 		GP__LAYER_SWITCH(patches.locations),
 		GP__LAYER_SWITCH(patches.image_output),
-		GP__CHOICE(positive_transform, "softplus exp"),
-		GP__CHOICE(reproduce.q_init, "prior identity"),
-		GP__CHOICE(init.beta, "kmeans random greedy farthest"),
-		GP__CHOICE(init.gamma, "random residual"),
-		GP__CHOICE(init.hyperparams, "median ulapane"),
-		GP__CHOICE(reproduce.update, "joint natgrad_first adam_first"),
-		GP__CHOICE(optim.kind, "adam lbfgs"),
+		GP__CHOICE(positive_transform, 1, "softplus exp"),
+		GP__CHOICE(reproduce.q_init, 1, "prior identity"),
+		GP__CHOICE(init.beta, 3, "kmeans random greedy farthest"),
+		GP__CHOICE(init.gamma, 1, "random residual"),
+		GP__CHOICE(init.hyperparams, 1, "median ulapane"),
+		GP__CHOICE(reproduce.update, 2, "joint natgrad_first adam_first"),
+		GP__CHOICE(optim.kind, 1, "adam lbfgs"),
 		GP__FIELD(optim.lbfgs_memory, COUNT, 1, 1000),
 		GP__FIELD(shards, POWER, 1, 65536),
 		GP__SWITCH(optim.natgrad),
@@ -19812,12 +19932,14 @@ static const gp__field gp__fields[] = {
 		GP__FIELD(seed, BITS, 0, 0),
 };
 
+#ifndef ODVGP_FLOAT_ONLY
 /*	Fields of odvgp_config_set that no file holds. */
 static const gp__field gp__unsaved_fields[] = {
 		GP__FIELD_AT("kernel", layer[0].kernel, TEXT, CLOSED, 0, 0, NULL),
 		GP__SWITCH(init.warm),
-		GP__CHOICE(isa, "auto c avx2 avx512 sse2 neon"),
+		GP__CHOICE(isa, 5, "auto c avx2 avx512 sse2 neon"),
 };
+#endif
 
 /*	Enumerations may be stored in one or two bytes. */
 static int gp__choice_get(const void *at, size_t bytes)
@@ -19837,6 +19959,7 @@ static int gp__choice_get(const void *at, size_t bytes)
 	return whole;
 }
 
+#ifndef ODVGP_FLOAT_ONLY
 /*	Returns 0 if v does not fit. */
 static int gp__choice_set(void *at, size_t bytes, int v)
 {
@@ -19849,6 +19972,7 @@ static int gp__choice_set(void *at, size_t bytes, int v)
 			bytes);
 	return gp__choice_get(at, bytes) == v;
 }
+#endif
 
 static gp__wide gp__field_value(const gp__field *field, const odvgp_config *c)
 {
@@ -19872,7 +19996,8 @@ static gp__field gp__field_of_layer(const gp__field *field, int layer)
 {
 	gp__field moved = *field;
 	if (gp__field_in_layer(field))
-		moved.offset += (size_t)layer * sizeof((odvgp_config *)NULL)->layer[0];
+		moved.offset = (unsigned short)(moved.offset +
+										(size_t)layer * sizeof((odvgp_config *)NULL)->layer[0]);
 	return moved;
 }
 
@@ -19882,10 +20007,9 @@ static int gp__field_ok(const gp__field *field, const odvgp_config *c)
 	if (field->type == GP__FIELD_BITS || field->type == GP__FIELD_TEXT) return 1;
 	if (field->type == GP__FIELD_SCHEDULE)
 		return gp__schedule_ok((const odvgp_schedule *)at, (odvgp_real)field->most);
-	gp__wide v = gp__field_value(field, c), most = field->most;
-	for (const char *s = field->words; s && *s; s++) most += *s == ' ';
+	gp__wide v = gp__field_value(field, c);
 	if (!(field->open == GP__ABOVE_LEAST ? v > field->least : v >= field->least)) return 0;
-	if (!(field->open == GP__BELOW_MOST ? v < most : v <= most)) return 0;
+	if (!(field->open == GP__BELOW_MOST ? v < field->most : v <= field->most)) return 0;
 	return field->type != GP__FIELD_POWER || ((ptrdiff_t)v & ((ptrdiff_t)v - 1)) == 0;
 }
 
@@ -19915,6 +20039,7 @@ static odvgp_status gp__check_fields(const odvgp_config *c, odvgp_info *info)
 	return s;
 }
 
+#ifndef ODVGP_FLOAT_ONLY
 /* --- a field by its name --- */
 
 static const gp__field *gp__field_at(ptrdiff_t i)
@@ -20125,6 +20250,8 @@ ODVGP_API GP__COLD const char *odvgp_config_words(const char *name)
 	const gp__field *field = gp__field_find(name, strlen(name), &one, &layer);
 	return field ? field->words : NULL;
 }
+
+#endif /* ODVGP_FLOAT_ONLY */
 
 static odvgp_target gp__target_of(const gp__likelihood *lik)
 {
@@ -20551,7 +20678,7 @@ static ptrdiff_t gp__row_at(const odvgp_model *m, const gp__rows *r, ptrdiff_t i
 }
 
 /*	e / w of a row of the tile. */
-static gp__wide gp__noise_factor(const odvgp_model *m, ptrdiff_t i)
+GP__UNUSED static gp__wide gp__noise_factor(const odvgp_model *m, ptrdiff_t i)
 {
 	gp__wide root = m->root.id ? (gp__wide)m->tape.node[m->root.id].v[i] : 1;
 	return root * root;
@@ -21367,7 +21494,7 @@ static ptrdiff_t gp__transforms_put(const odvgp_transform *t, ptrdiff_t D, odvgp
 {
 	odvgp_real r[GP__TRANSFORM_MOST];
 	ptrdiff_t all = 0;
-	for (ptrdiff_t d = 0; t && d < D; d++) {
+	for (ptrdiff_t d = 0; GP__TRANSFORMED && t && d < D; d++) {
 		const ptrdiff_t n = gp__transform_put(t + d, d, r);
 		if (to) gp__copy(to + all, r, n);
 		all += n;
@@ -24211,8 +24338,8 @@ static void gp__init_scratch(gp__arena *a, const gp__unit *u, gp__init_work *w)
 {
 	odvgp_model *m = u->model;
 	const odvgp_config *c = &m->cfg;
-	int greedy = c->init.beta == ODVGP_INIT_BETA_GREEDY,
-		residual = c->init.gamma == ODVGP_INIT_GAMMA_RESIDUAL && u->M_gamma > 0,
+	int greedy = GP__DESK && c->init.beta == ODVGP_INIT_BETA_GREEDY,
+		residual = GP__DESK && c->init.gamma == ODVGP_INIT_GAMMA_RESIDUAL && u->M_gamma > 0,
 		hidden = !gp__is_last(u), tasks = gp__tasks(&c->threads);
 	ptrdiff_t seen = gp__seen_rows(m), widest[2] = {0, 0}, sample = gp__greedy_rows(u), D = u->Dz,
 			  M = u->M, rows = residual ? gp__residual_rows(u) : gp__init_rows(u);
@@ -24267,12 +24394,9 @@ static void gp__init_scratch(gp__arena *a, const gp__unit *u, gp__init_work *w)
 	}
 	/* kernel matrices: GREEDY's of a row and the sample, RESIDUAL's of a tile, or Z_beta, and
 	   Z_beta */
-	if (greedy || residual) {
-		gp__kjob job;
-		job.kept = 0;
-		gp__kernel_scratch(a, &u->kernel, GP__MAX(M, c->tile), greedy ? GP__MAX(sample, M) : M, 0,
-				tasks, 0, &job);
-	}
+	if (greedy || residual)
+		gp__kernel_memory(a, &u->kernel, GP__MAX(M, c->tile), greedy ? GP__MAX(sample, M) : M, 0,
+				tasks, 0, 0, NULL);
 	a->used = GP__MAX(a->used, images.used);
 	a->bad |= images.bad;
 }
@@ -25064,7 +25188,7 @@ static void gp__init_hyper(gp__init_work *w, const odvgp_real *Y)
 
 /*	Multiplies a node by `factor`, through variances not given by the expression. Returns whether it
 	could. */
-static int gp__scale_kernel(const gp__unit *u, uint32_t node, gp__wide factor)
+GP__UNUSED static int gp__scale_kernel(const gp__unit *u, uint32_t node, gp__wide factor)
 {
 	const uint32_t *n = u->kernel.node[node];
 	if (n[0] == GP__NODE_PRODUCT)
@@ -26006,7 +26130,7 @@ static void gp__kernel_slots(gp__unit *u)
 	par->of = u;
 	GP__EACH_BASE(i, &u->kernel) {
 		const gp__base_kernel *base = &u->kernel.base[i];
-		const char *shape_param = gp__base_kernel_kinds[base->type].shape_param,
+		const char *shape_param = gp__shape_name(base),
 				   *ends[GP__BASE_KERNEL_VALUES] = {"lengthscale", "variance", shape_param};
 		uint32_t count[GP__BASE_KERNEL_VALUES] = {base->nls, base->nvar, shape_param != NULL};
 		GP__FOR(k, GP__BASE_KERNEL_VALUES) {
@@ -26215,6 +26339,14 @@ static void gp__build_stats(gp__unit *u, gp__block *b, gp__ref A)
 	gp__asked_for(u, b->stats, GP__GIVES_STATS);
 }
 
+GP__NOINLINE void gp__ask_for_predictor(gp__unit *u)
+{
+	gp__ref predictor[GP__PREDICTOR_NODES];
+	gp__predictor_nodes(u, predictor);
+	GP__FOR(i, GP__PREDICTOR_NODES)
+		if (predictor[i].id) gp__asked_for(u, predictor[i], GP__GIVES_PREDICTOR);
+}
+
 GP__NOINLINE void gp__build_head(gp__unit *u)
 {
 	gp__build_beta(u);
@@ -26228,10 +26360,7 @@ GP__NOINLINE void gp__build_head(gp__unit *u)
 	}
 	u->mean_part->head(u);
 	u->cov_part->head(u);
-	gp__ref predictor[GP__PREDICTOR_NODES];
-	gp__predictor_nodes(u, predictor);
-	GP__FOR(i, GP__PREDICTOR_NODES)
-		if (predictor[i].id) gp__asked_for(u, predictor[i], GP__GIVES_PREDICTOR);
+	gp__ask_for_predictor(u);
 }
 
 /*	Mean and variance at the tile's rows; statistics for natural steps. */
@@ -26354,6 +26483,7 @@ static void gp__natural_layout(gp__unit *u, gp__arena *a, ptrdiff_t *matrices, p
 	*vectors = GP__MAX(*vectors, (kind ? kind->vectors : 0) * GP__MAX(M, u->M_gamma));
 }
 
+#ifndef ODVGP_FLOAT_ONLY
 static void gp__lbfgs_layout(gp__lbfgs *w, gp__arena *a, ptrdiff_t n, ptrdiff_t memory)
 {
 	odvgp_real **vectors[] = {&w->x, &w->g, &w->d, &w->trial, &w->g_trial};
@@ -26366,6 +26496,7 @@ static void gp__lbfgs_layout(gp__lbfgs *w, gp__arena *a, ptrdiff_t n, ptrdiff_t 
 	w->sy = GP__TAKE(a, gp__wide, memory);
 	w->alpha = GP__TAKE(a, gp__wide, memory);
 }
+#endif
 
 /*	A unit's sizes, before slots and nodes exist; its kernel stays. */
 static void gp__unit_config(gp__unit *u, odvgp_model *m, int number)
@@ -26475,8 +26606,9 @@ GP__NOINLINE void gp__tables_layout(odvgp_model *m, gp__arena *a, int nodes)
 	int split = GP__DESK && c->optim.natgrad && c->reproduce.update == ODVGP_UPDATE_ADAM_FIRST;
 	m->begun = gp__take(a, split ? par->adam : 0, 3);
 	m->jitter_begun = GP__TAKE(a, gp__jitter, split ? m->units * GP__JITTERS : 0);
-	if (GP__DESK)
-		gp__lbfgs_layout(&m->lbfgs, a, lbfgs ? par->count : 0, lbfgs ? c->optim.lbfgs_memory : 0);
+#ifndef ODVGP_FLOAT_ONLY
+	gp__lbfgs_layout(&m->lbfgs, a, lbfgs ? par->count : 0, lbfgs ? c->optim.lbfgs_memory : 0);
+#endif
 	m->tape.node = GP__TAKE(a, gp__node, nodes + 1);
 }
 
@@ -26874,6 +27006,7 @@ static void gp__copy_unit(gp__unit *to, const gp__unit *from)
 	}
 }
 
+#ifndef ODVGP_FLOAT_ONLY
 static void gp__copy_lbfgs(gp__lbfgs *to, const gp__lbfgs *from)
 {
 	to->pairs = from->pairs;
@@ -26883,6 +27016,7 @@ static void gp__copy_lbfgs(gp__lbfgs *to, const gp__lbfgs *from)
 	gp__copy(to->g, from->g, to->n);
 	if (to->memory) memcpy(to->sy, from->sy, (size_t)to->memory * sizeof *to->sy);
 }
+#endif
 
 /*	To a model of the same config: what a file holds (gp__file_model_state), and the allocator. */
 static void gp__copy_state(odvgp_model *to, const odvgp_model *from)
@@ -26898,7 +27032,9 @@ static void gp__copy_state(odvgp_model *to, const odvgp_model *from)
 	gp__copy(to->m2, from->m2, to->par.adam);
 	gp__copy(to->data_sd, from->data_sd, to->data_sds);
 	GP__FOR(i, to->units) gp__copy_unit(&to->unit[i], &from->unit[i]);
+#ifndef ODVGP_FLOAT_ONLY
 	gp__copy_lbfgs(&to->lbfgs, &from->lbfgs);
+#endif
 	to->tape.events = from->tape.events;
 	to->warm_due = from->warm_due;
 	to->from.reader = from->from.reader;
@@ -27820,6 +27956,8 @@ static odvgp_status gp__file_units_read(gp__file *f, odvgp_model *m, odvgp_info 
 		if (u->kernel.base_kernels > ODVGP_MAX_BASE_KERNELS)
 			return gp__fail(info, ODVGP_E_UNSUPPORTED, "model file", -1,
 					(double)u->kernel.base_kernels, gp__too_many_base_kernels);
+		if (!f->bad && !gp__kernel_here(&u->kernel))
+			return gp__unsupported(info, "model file", gp__left_out);
 		if (!f->bad && !gp__kernel_ok(&u->kernel, u->Dz))
 			return gp__bad_file(info, "its kernel is not valid");
 	}

@@ -4,6 +4,10 @@
 #define ODVGP_FLOAT
 #endif
 #define ODVGP_FLOAT_ONLY
+#define ODVGP_MAX_BASE_KERNELS 1
+#define ODVGP_KERNELS          ODVGP_KERNEL_RBF
+#define ODVGP_MEMBERS          ODVGP_MEMBER_ORTH
+#define ODVGP_NO_TRANSFORMS
 #ifndef ODVGP_KEEP_NAMES
 #define ODVGP_KEEP_NAMES
 #endif
@@ -41,12 +45,24 @@ int small_train(const float *X, const float *y, float *mean, float *var, void *f
 	return (int)s;
 }
 
-size_t small_asks(const char *assignment, const char **what)
+int small_opens(const void *block, size_t bytes)
+{
+	odvgp_server server;
+	return (int)odvgp_server_from_block(&server, block, bytes, ODVGP_ISA_AUTO, NULL);
+}
+
+size_t small_asks(int i, const char **what)
 {
 	odvgp_config cfg = small_config();
 	odvgp_info info;
+	switch (i) {
+	case SMALL_AS_IT_IS: break;
+#define ODVGP__X(name, culprit, field, value) \
+	case SMALL_##name: cfg.field = value; break;
+		SMALL_REFUSED(ODVGP__X)
+#undef ODVGP__X
+	}
 	*what = "";
-	if (assignment && odvgp_config_set(&cfg, assignment, &info)) return 0;
 	size_t bytes = odvgp_model_size(&cfg, &info);
 	if (!bytes) *what = info.what;
 	return bytes;

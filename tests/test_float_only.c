@@ -100,6 +100,29 @@ TEST(a_block_serves_other_builds)
 #endif
 }
 
+/*  A block of a float build whose kernel is left out here is refused as such. */
+TEST(blocks_of_other_kernels_are_refused)
+{
+#ifdef ODVGP_FLOAT
+	static const char *const kernel[] = {"rbf", "linear", "rq", "periodic"};
+	static odvgp_real X[8][SMALL_INPUTS], y[8];
+	static unsigned char block[1 << 14];
+	for (int k = 0; k < 4; k++) {
+		odvgp_config cfg = odvgp_config_defaults(8, SMALL_INPUTS, 1, 4, 0);
+		odvgp_model *m = NULL;
+		for (int i = 0; i < 8; i++) X[i][0] = y[i] = (odvgp_real)i;
+		cfg.layer[0].kernel = kernel[k];
+		CHECK_STATUS(odvgp_model_create(&m, &cfg, &X[0][0], y, NULL, NULL), ODVGP_OK);
+		CHECK_STATUS(odvgp_freeze(m, NULL, block, sizeof block, NULL), ODVGP_OK);
+		CHECK(small_opens(block, odvgp_predictor_size(m, NULL)) ==
+				(int)(k ? ODVGP_E_UNSUPPORTED : ODVGP_OK));
+		odvgp_model_free(m);
+	}
+#else
+	SKIP("blocks are in float");
+#endif
+}
+
 TEST(memory)
 {
 	odvgp_config cfg = odvgp_config_defaults(SMALL_ROWS, SMALL_INPUTS, 1, SMALL_BETA, SMALL_GAMMA);
@@ -111,20 +134,16 @@ TEST(memory)
 
 TEST(what_is_left_out_is_refused)
 {
-	static const char *const refused[][2] = {{"optim.kind=lbfgs", "optim.kind"},
-			{"objective=collapsed", "objective"}, {"optim.gamma_step=exact", "optim.gamma_step"},
-			{"functions=2", "functions"}, {"lik.kind=poisson", "lik.kind"},
-			{"positive_transform=softplus", "positive_transform"},
-			{"init.beta=greedy", "init.beta"}, {"init.gamma=residual", "init.gamma"},
-			{"init.hyperparams=ulapane", "init.hyperparams"},
-			{"reproduce.update=adam_first", "reproduce"},
-			{"reproduce.gamma_coords=differentiated", "reproduce"}};
+	static const char *const culprit[] = {
+#define ODVGP__X(name, culprit, field, value) culprit,
+			SMALL_REFUSED(ODVGP__X)
+#undef ODVGP__X
+	};
 	const char *what;
-	CHECK(small_asks(NULL, &what) == small_bytes);
-	for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
-		CHECK(small_asks(refused[i][0], &what) == 0);
-		CHECK(!strcmp(what, refused[i][1]));
-		if (strcmp(what, refused[i][1])) printf("%s: %s\n", refused[i][0], what);
+	CHECK(small_asks(SMALL_AS_IT_IS, &what) == small_bytes);
+	for (int i = 0; i < SMALL_COUNT; i++) {
+		CHECK(small_asks(i, &what) == 0);
+		CHECK_SAY(!strcmp(what, culprit[i]), "%s is refused, not %s", what, culprit[i]);
 	}
 }
 
@@ -135,6 +154,7 @@ int main(int argc, char **argv)
 	CHECK(small_train(small_X, small_y, mean, var, frozen, sizeof frozen, &small_bytes) == 0);
 	RUN(trained_as_well_as_the_usual_build);
 	RUN(a_block_serves_other_builds);
+	RUN(blocks_of_other_kernels_are_refused);
 	RUN(memory);
 	RUN(what_is_left_out_is_refused);
 	return test_end();
