@@ -245,9 +245,10 @@ static const char convert_help[] =
 		"Files above --memory stay on the disk: training reads a minibatch at a time, and has the\n"
 		"bits of rows in memory. A CSV file is first made a temporary table beside the model, which\n"
 		"the end of the program removes. In memory are then the rows to test and to validate, and\n"
-		"8 bytes a training row if there are others. --basis exact, --image and --auto-tries need\n"
-		"rows in memory. To predict many rows, give predict a table, a part of it to each machine\n"
-		"if there are several: rows do not depend on each other.\n";
+		"8 bytes a training row if there are others. --basis exact and --image need rows in\n"
+		"memory, and so do the candidates of auto that are exact or have other scales of inputs.\n"
+		"To predict many rows, give predict a table, a part of it to each machine if there are\n"
+		"several: rows do not depend on each other.\n";
 
 static const char split_help[] =
 		"\n"

@@ -63,6 +63,27 @@ static double *choose_rows(
 	return to;
 }
 
+/*  The same of rows on the disk, of which only those that are held out come into memory. */
+static void hold_stored(choice *c, const dataset *d, const char *held)
+{
+	ptrdiff_t T = y_columns(d), D = d->s.D, at = 0;
+	c->held.X = take_doubles(c->held.n, D);
+	c->held_Y = take_doubles(c->held.n, T);
+	for (ptrdiff_t k = 0; k < d->train.n; k++) {
+		if (!held[k]) continue;
+		if (!large_for_library(d->disk, &k, 1, c->held.X + at * D, c->held_Y + at * T))
+			die(FAILED, "%s", table_failure);
+		at++;
+	}
+	c->fit.disk = large_without(d->disk, held);
+}
+
+/*  A candidate's model reads its rows. */
+static odvgp_status choice_reader(void *user, odvgp_model *model, odvgp_info *info)
+{
+	return large_try_reader(((choice *)user)->fit.disk, model, large_for_library, info);
+}
+
 static void hold_rows(choice *c, const options *o, const dataset *d)
 {
 	uint64_t seed = (uint64_t)option_integer(o, OPT_SEED, 0, LLONG_MAX) ^ 0x72616365u;
@@ -71,10 +92,16 @@ static void hold_rows(choice *c, const options *o, const dataset *d)
 	for (ptrdiff_t i = 0; i < n; i++) held[i] = permute(seed, n, i) < count;
 	c->fit = *d;
 	c->fit.train.n = rest;
+	c->held.n = count;
+	if (d->disk) {
+		hold_stored(c, d, held);
+		c->r.made = choice_reader;
+		free(held);
+		return;
+	}
 	c->fit.train.X = choose_rows(d->train.X, d->s.D, held, 0, rest);
 	c->fit.Y = choose_rows(d->Y, T, held, 0, rest);
 	c->fit.train.Y = c->fit.Y;
-	c->held.n = count;
 	c->held.X = choose_rows(d->train.X, d->s.D, held, 1, count);
 	c->held_Y = choose_rows(d->Y, T, held, 1, count);
 	free(held);
@@ -485,7 +512,6 @@ static int choice_due(const options *o, const dataset *d, int tries, bytes *note
 	int gaussian = d->s.likelihood == ODVGP_LIKELIHOOD_GAUSSIAN;
 	bytes why = {NULL, 0, 0};
 	if (option) bytes_print(&why, "--%s is given", option);
-	else if (d->disk) bytes_print(&why, "the rows are above --memory");
 	else if (d->s.target_count > 1) bytes_print(&why, "there are %d targets", d->s.target_count);
 	else if (!gaussian && !has_classes(d->s.likelihood))
 		bytes_print(&why, "the likelihood is %s", likelihood);
@@ -528,8 +554,9 @@ static void choice_make(choice *c, options *o, dataset *d)
 	c->o[0] = options_copy(o);
 	candidate_make(c, 0, 0, 0);
 	c->r.count = 1;
-	c->distinct = count_distinct(c->fit.train.X, c->fit.train.n, c->fit.s.D);
-	c->tails = !is_image(o) && has_tails(&c->fit);
+	c->distinct = distinct_rows(&c->fit);
+	/* Another scale of inputs makes a copy of the rows, which are in memory then. */
+	c->tails = !is_image(o) && !c->fit.disk && has_tails(&c->fit);
 	candidates_add(c, tries);
 	choice_announce(c);
 	odvgp_watch watch = library_watch(c->w->watch);
@@ -562,6 +589,7 @@ static void choice_end(choice *c)
 		free(c->X_valid[i]);
 	}
 	options_free(&c->before);
+	large_free(c->fit.disk);
 	free(c->fit.train.X);
 	free(c->fit.Y);
 	free(c->held.X);

@@ -26,6 +26,8 @@ typedef struct large {
 	   of texts. */
 	char *fold;
 	double **means;
+	/* Do they belong to another one? */
+	int borrows;
 	/* [columns], [D], [targets]: one row. */
 	double *cell, *x, *y;
 	/* [LARGE_TILE,...]; and its lines. */
@@ -64,8 +66,8 @@ static void large_free(large *l)
 	if (!l) return;
 	for (int i = 0; i < l->readers; i++) free(l->reader[i]);
 	free(l->reader);
-	for (int i = 0; i < l->s->input_count && l->means; i++) free(l->means[i]);
-	free(l->means);
+	for (int i = 0; i < l->s->input_count && l->means && !l->borrows; i++) free(l->means[i]);
+	if (!l->borrows) free(l->means);
 	free(l->fold);
 	free(l->cell);
 	free(l->x);
@@ -158,17 +160,44 @@ static ptrdiff_t large_joint(
 	return n;
 }
 
-static void large_set_reader(large *l, odvgp_model *model,
-		ptrdiff_t (*read)(void *, const ptrdiff_t *, ptrdiff_t, odvgp_real *, odvgp_real *))
+typedef ptrdiff_t large_reader(
+		void *user, const ptrdiff_t *rows, ptrdiff_t n, odvgp_real *X, odvgp_real *Y);
+
+static odvgp_status large_try_reader(
+		large *l, odvgp_model *model, large_reader *read, odvgp_info *info)
 {
-	odvgp_info info = no_info;
 	const odvgp_reader reader = {read, l};
-	size_t size = odvgp_reader_size(model, &info);
-	if (!size) die_of(info.status, &info, NULL);
+	size_t size = odvgp_reader_size(model, info);
+	if (!size) return info->status;
 	l->reader = resize(l->reader, (size_t)l->readers + 1, sizeof *l->reader);
 	void *block = l->reader[l->readers++] = take(size, 1);
-	odvgp_status s = odvgp_set_reader(model, &reader, block, size, &info);
+	return odvgp_set_reader(model, &reader, block, size, info);
+}
+
+static void large_set_reader(large *l, odvgp_model *model, large_reader *read)
+{
+	odvgp_info info = no_info;
+	odvgp_status s = large_try_reader(l, model, read, &info);
 	if (s) die_of(s, &info, NULL);
+}
+
+/*  The same training rows without those that are held out, for as long as `l` is there. */
+static large *large_without(const large *l, const char *held)
+{
+	rows left = {0, take((size_t)l->r.n, sizeof *left.row)};
+	char *fold = l->fold ? take((size_t)l->r.n, 1) : NULL;
+	for (ptrdiff_t k = 0; k < l->r.n; k++) {
+		if (held[k]) continue;
+		if (fold) fold[left.n] = l->fold[k];
+		left.row[left.n++] = large_row(l, k);
+	}
+	large *part_of_it = large_make(&l->t, l->s, "", &left);
+	part_of_it->stage = l->stage;
+	part_of_it->weight = l->weight;
+	part_of_it->fold = fold;
+	part_of_it->means = l->means;
+	part_of_it->borrows = 1;
+	return part_of_it;
 }
 
 /*  Means and scales of inputs and targets [D + targets], by a model that has both as inputs. */

@@ -359,7 +359,7 @@ static inline int odvt_write_end(odvt_writer *w, table *t)
 	odvt__put64(block + ODVT_CONTENT, odvt__hash(block, 0));
 	if (!w->failed && lseek(w->file, 0, SEEK_SET) != 0) w->failed = errno;
 	odvt__write(w, block, ODVT_BLOCK);
-#if defined(_POSIX_C_SOURCE) && _POSIX_C_SOURCE >= 200112L
+#if !defined(_WIN32)
 	/* A full disk may say so only now. */
 	if (!w->failed && fsync(w->file) && errno != EINVAL) w->failed = errno;
 #endif

@@ -59,6 +59,8 @@ typedef struct race {
 	/* Rows to fit, N of each config, and validation rows, in the columns of odvgp_fit. */
 	const odvgp_real *X, *Y, *X_valid, *Y_valid;
 	ptrdiff_t valid;
+	/* Where X and Y are NULL: gives a new model its reader; else NULL. */
+	odvgp_status (*made)(void *user, odvgp_model *model, odvgp_info *info);
 	/* [count]; the first is the default. */
 	race_entry *list;
 	int count;
@@ -231,6 +233,7 @@ static odvgp_status race_start(const race *r, race_entry *e)
 	e->logp = (odvgp_real *)malloc((size_t)r->valid * sizeof *e->logp);
 	if (!e->block || !e->logp) return race_no_memory(&e->info);
 	odvgp_status s = odvgp_model_init(&e->model, &e->config, e->block, e->block_bytes, &e->info);
+	if (!s && r->made) s = r->made(r->user, e->model, &e->info);
 	if (!s) s = odvgp_init_data(e->model, race_rows(r, e), r->Y, r->watch, &e->info);
 	return s ? s : race_warm(r, e);
 }
