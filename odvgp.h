@@ -14419,7 +14419,7 @@ static odvgp_status gp__rows_kernel_check(const gp__compact *p, const gp__compac
 		const uint32_t node = v->node[t], kind = node & 255, a = node >> 8 & 255, b = node >> 16;
 		const int leaf = kind < GP__ROWS_SUM;
 		const int additive = kind == GP__LINEAR && a < p->groups && GP__ARM_BY_COLUMN(v->group[a]);
-		const uint32_t geometry = additive ? GP__BY_COLUMN : gp__rows_geometry(kind);
+		const uint32_t geometry = additive ? (uint32_t)GP__BY_COLUMN : gp__rows_geometry(kind);
 		if (kind > GP__ROWS_PRODUCT || (leaf ? b > GP__MAX_DEGREE : b >= t)) return ODVGP_E_FORMAT;
 		if (geometry   ? a >= p->groups || (v->group[a] & 255) != geometry
 				: leaf ? a != 255

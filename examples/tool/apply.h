@@ -355,10 +355,10 @@ static void apply_block(application *a, const table *t)
 {
 	const schema *s = &a->f.s;
 	binding b = bind_columns(s, t, a->path, a->drop);
-	note_place(a, t, &b);
 	for (ptrdiff_t first = 0, end; first < t->rows && !(first && stop_signal); first = end) {
 		end = t->values ? t->rows : smaller(t->rows, first + APPLY_ROWS);
 		rows r = complete_between(s, t, &b, a->path, a->drop, 0, first, end);
+		note_place(a, t, &b);
 		part p = encode(s, t, &b, &r);
 		if (a->learner) apply_and_learn(a, t, first, end, &r, &p);
 		else apply_rows(a, t, first, end, &r, &p);

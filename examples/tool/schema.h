@@ -336,6 +336,7 @@ static void schema_free(schema *s)
 	for (ptrdiff_t d = 0; s->transforms && d < s->D; d++)
 		free((double *)(uintptr_t)s->transforms[d].from);
 	free(s->transforms);
+	free((double *)(uintptr_t)s->y.from);
 	free(s->dataset);
 	free(s->target_text);
 	free(s->settings);
