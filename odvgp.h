@@ -11921,7 +11921,7 @@ static void gp__path_update(odvgp_path *path, ptrdiff_t q)
 		t->blas.isa->axpy(M, 1, w, t->T);
 	}
 	gp__gradient_weights(g, 1, q);
-	gp__copy(w, g->w + q * M, M);
+	gp__copy(w, g->w + q * t->ld * gp__padded(M), M);
 	if (t->v.alpha) t->blas.isa->axpy(M, 1, t->v.alpha + q * M, w);
 }
 

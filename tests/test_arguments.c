@@ -210,7 +210,7 @@ TEST(ranges_of_fields)
 			CHECK_STATUS(gp__check_fields(&c, &info),
 					f->type == GP__FIELD_SIZE ? ODVGP_E_SIZE : ODVGP_E_ARG);
 			CHECK_SAY(!strcmp(info.what, f->name), "%s is said to be %s", f->name, info.what);
-			words = end ? "is too large" : "is below its least value";
+			const char *words = end ? "is too large" : "is below its least value";
 			if (f->type != GP__FIELD_SIZE) words = "is out of range in the config";
 			CHECK_SAY(strstr(info.text, words) != NULL, "%s: %s", f->name, info.text);
 			if (!real) continue;

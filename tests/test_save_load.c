@@ -915,6 +915,7 @@ TEST(functions_are_scaled)
 	for (int kind = 0; kind < KINDS; kind++) {
 		int power = strstr(kinds[kind].kernel, "polynomial") != NULL;
 		odvgp_config c = kind_config(kind);
+		c.isa = test_isa();
 		scales_f(kind, &c, 2, 2, power);
 		scales_f(kind, &c, 2, 0.5, power);
 		scales_f(kind, &c, 3, 0.7, 1);
