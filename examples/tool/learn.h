@@ -142,8 +142,7 @@ static learner *learner_begin(const model_file *f, const odvgp_server *server, c
 	if (bad) die_of(bad, &info, f->path);
 	l->online.novelty = follow;
 	double none = 0;
-	if (odvgp_online_update(
-				&l->online, &none, &none, 0, 1, l->scratch, l->scratch_size, &info))
+	if (odvgp_online_update(&l->online, &none, &none, 0, 1, l->scratch, l->scratch_size, &info))
 		die(BAD_INPUT, "%s: --follow: %s", path_text(f->path), strchr(info.text, ':') + 2);
 	l->class_weight = learn_weights(s);
 	return l;

@@ -157,8 +157,8 @@ int main(void)
 		block = (odvgpf_online_size(&server, M, NULL) + 63) & ~(size_t)63;
 		first = odvgpf_online_scratch(&server, M, NULL);
 		scratch = mcu_free + block;
-		status = odvgpf_online_start(&online, &server, M, mcu_free, block, scratch,
-				free_bytes - block, NULL);
+		status = odvgpf_online_start(
+				&online, &server, M, mcu_free, block, scratch, free_bytes - block, NULL);
 		bytes = odvgpf_predict_gradient_scratch(&online.server, 1, NULL);
 		if (first > bytes) bytes = first;
 		if (!status) status = rounds("1", 1, (uint32_t)(block + bytes));
