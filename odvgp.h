@@ -25697,8 +25697,11 @@ ODVGP_API GP__COLD odvgp_status odvgp_set_reader(odvgp_model *m, const odvgp_rea
 
 static uint64_t gp__bytes_hash(const void *bytes, size_t n, uint64_t h)
 {
-	const unsigned char *at = (const unsigned char *)bytes;
-	GP__FOR(i, (ptrdiff_t)n) h = gp__mix(h ^ at[i]);
+	for (size_t i = 0; i < n; i += sizeof h) {
+		uint64_t word = 0;
+		memcpy(&word, (const unsigned char *)bytes + i, GP__MIN(n - i, sizeof word));
+		h = gp__mix(h ^ word);
+	}
 	return h;
 }
 
