@@ -6440,6 +6440,18 @@ static void gp__column_values(const gp__kjob *job, uint32_t g, ptrdiff_t d, ptrd
 	if (H) isa->combine(1, c->h, H, c->h);
 }
 
+/*	sum [CHUNK] of all columns' functions. Not inlined, for the stack of other kernels. */
+GP__NOINLINE void gp__columns_forward(
+		const gp__kjob *job, uint32_t g, ptrdiff_t row, ptrdiff_t j, odvgp_real *sum)
+{
+	gp__kcolumn column;
+	gp__zero(sum, GP__CHUNK);
+	GP__FOR(d, gp__group_dims(job->k, g)) {
+		gp__column_values(job, g, d, row, j, NULL, &column);
+		job->blas->isa->combine(0, sum, column.k, sum);
+	}
+}
+
 /*	All nodes for current row `row` and the chunk of columns from j on. Returns the kernel's values:
 	`to`, or if that is NULL a part of c. */
 static const odvgp_real *gp__chunk_forward(
@@ -6454,14 +6466,9 @@ static const odvgp_real *gp__chunk_forward(
 		if (gp__geometry(gp__group_kernel(k, g)) == GP__INNER_PRODUCT) {
 			gp__zero(c->d2[g], GP__CHUNK);
 			GP__FOR(d, nd) isa->axpy(GP__CHUNK, u[d], zt + d * job->ld, c->d2[g]);
-		} else if (gp__is_additive(gp__group_kernel(k, g))) {
-			gp__kcolumn column;
-			gp__zero(c->d2[g], GP__CHUNK);
-			GP__FOR(d, nd) {
-				gp__column_values(job, g, d, row, j, NULL, &column);
-				isa->combine(0, c->d2[g], column.k, c->d2[g]);
-			}
-		} else isa->sqdist(nd, u, zt, job->ld, c->d2[g]);
+		} else if (gp__is_additive(gp__group_kernel(k, g)))
+			gp__columns_forward(job, g, row, j, c->d2[g]);
+		else isa->sqdist(nd, u, zt, job->ld, c->d2[g]);
 	}
 	for (uint32_t t = 0; t < k->nnode; t++) {
 		const uint32_t *node = k->node[t];
