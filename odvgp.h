@@ -11053,13 +11053,14 @@ static odvgp_status gp__uncertain_layout(gp__arena *a, const odvgp_server *s, in
 	odvgp_status status = gp__terms_check(
 			s, types, "has no exact moments: see odvgp_predict_sigma_points", &k, info);
 	if (status) return status;
+	const gp__predictor *p = gp__layer_of(s);
 #ifdef ODVGP_FLOAT
 	if (exact) return gp__unsupported(info, "float", "has too few digits for exact moments");
-#endif
-	const gp__predictor *p = gp__layer_of(s);
+#else
 	if (exact && GP__TRANSFORMS(p))
 		return gp__unsupported(info, "server",
 				"has transformed columns and no exact moments: see odvgp_predict_sigma_points");
+#endif
 	ptrdiff_t D = p->D, F = p->F, U = exact ? p->units : 0, P = exact ? p->P : 0,
 			  M = exact ? p->M : 0, n = exact ? M + p->M_gamma : 0,
 			  terms = exact ? gp__kernel_term(&k, 0, &term) : 0, more = exact > 1;

@@ -820,10 +820,10 @@ static part encode(const schema *s, const table *t, const binding *b, const rows
 static table_options table_how(const knowledge *known)
 {
 	const options *o = known->o;
-	static const int header[] = {0, 1, -1};
+	const int header = option_choice(o, OPT_HEADER); /* auto|yes|no */
 	table_options how;
 	memset(&how, 0, sizeof how);
-	how.header = header[option_choice(o, OPT_HEADER)];
+	how.header = header == 2 ? -1 : header;
 	how.separator = option_separator(o);
 	how.decimal = option_choice(o, OPT_DECIMAL) ? ',' : '.';
 	how.thousands = option_thousands(o);

@@ -588,7 +588,7 @@ static inline odvt *odvt_open(int file, const char *path, table *t, char *error,
 	} else close(file);
 	if (!o || !o->path || !o->piece) snprintf(error, size, "%s: too large for the memory", path);
 	else {
-		strcpy(o->path, path);
+		memcpy(o->path, path, strlen(path) + 1);
 		bad = fstat(file, &o->is) ? odvt__fail(o, "cannot be read: %s", strerror(errno))
 								  : odvt__read_first(o);
 		if (!bad) {
