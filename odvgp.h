@@ -837,7 +837,7 @@ typedef enum odvgp_prior {
 	ODVGP_PRIOR_GAMMA,
 	ODVGP_PRIOR_COUNT
 } odvgp_prior;
-/*	What becomes of a column (odvgp_transform). */
+/*	How a column is transformed (odvgp_transform). */
 typedef enum odvgp_transform_kind {
 	ODVGP_TRANSFORM_NONE,
 	ODVGP_TRANSFORM_LOG,
@@ -1582,20 +1582,20 @@ ODVGP_API odvgp_status odvgp_set_reader(odvgp_model *model, const odvgp_reader *
 ODVGP_API odvgp_status odvgp_reader_scales(
 		odvgp_model *model, odvgp_real *mean, odvgp_real *scale, odvgp_info *info);
 
-/*	From now on `size` processes train one model, with the bits of one process of the same batch and
-	config.shards: each adds up its shards, then all exchange sums, log2(size) times each, and do the
-	rest alike. They make the same calls in the same order, those without rows excepted: initial
-	values, scales, warm starts, steps, odvgp_elbo, odvgp_fit_q, odvgp_upper_bound. size is a power
-	of two and at most config.shards. Minibatches, samples of initial values and the subset of a warm
-	start are the same rows as ever; a rank reads the rows of its shards only, and those samples. A
-	bad row, a failed read or exchange on one rank is an error on all, with its row. A watch that says
-	stop on any rank stops all at their next exchange. The executables' and tables' hashes, configs,
-	all else that a model file holds, 100 values of libm and instruction sets are compared at once: a
-	difference is named. After a failed exchange the ranks must end; one that waits for a partner that has died is
-	for `exchange` to end.
+/*	Train one model in `size` processes, with the bits that one process gives for the same batch and
+	config.shards. Each rank computes the sums of its shards, the ranks exchange them in log2(size)
+	rounds, and all do the rest alike. size is a power of two and at most config.shards.
+	All ranks must make the calls that read rows in the same order: initial values, scales, warm
+	starts, steps, odvgp_elbo, odvgp_fit_q, odvgp_upper_bound. A rank reads the rows of its own shards
+	and those sampled for initial values and warm starts, which are the rows that one process uses.
+	This call compares the ranks' executables and tables (by their hashes), configs, all else that
+	their model files would hold, instruction sets and 100 values of libm, and names a difference. A
+	bad row, a failed read or a failed exchange on one rank is an error on all, with its row. A watch that stops one rank stops
+	all at their next exchange. After a failed exchange the ranks must end; `exchange` itself must
+	return when its partner has died.
 	A table cut by rank (reduce.cut) serves full-batch bounds only: minibatches of a reader are
-	refused. Copies, loaded models and predictions have no other processes; to predict for a large
-	file, give each machine a part of it. reduce NULL: none.
+	refused. Copies, loaded models and predictors belong to one process; to predict for a large
+	file, give each machine a part of it. reduce NULL ends the sharing.
 	Returns	E_ARG (also a difference), E_UNSUPPORTED (the objectives EXACT and TIGHT), E_IO */
 ODVGP_API odvgp_status odvgp_set_reduce(
 		odvgp_model *model, const odvgp_reduce *reduce, odvgp_info *info);
@@ -1612,10 +1612,10 @@ ODVGP_API odvgp_status odvgp_standardise(const odvgp_real *X, ptrdiff_t n, ptrdi
 #ifndef ODVGP_NO_TRANSFORMS
 /*	transforms [D], one for each column: out = T(X) by columns, for training; then scales are those
 	of out. X, out [n,D]; out may be X; NaN propagates. odvgp_set_transforms makes odvgp_freeze and
-	the calls that save add them to the scales: predictions, their derivatives (of a LINEAR one its
-	segment's), draws, paths, online learning and exports then take X as it was before them. The
-	array and its knots must stay as long as the model or a copy is frozen or saved; a loaded model
-	has none; NULL: none.
+	the calls that save store them beside the scales: predictions, their derivatives (LINEAR: the
+	segment's), draws, paths, online learning and exports then take untransformed X. The array and
+	its knots must live until the model and its copies have been frozen or saved for the last time;
+	a loaded model has none. NULL removes them.
 	Returns	E_ARG (a transform is not one, info.row is its column) | E_SIZE (more than 65535 numbers
 			together) */
 ODVGP_API odvgp_status odvgp_transform_columns(const odvgp_real *X, ptrdiff_t n, ptrdiff_t D,
@@ -1758,9 +1758,9 @@ ODVGP_API odvgp_status odvgp_set_prior(odvgp_model *model, const char *name, odv
 		odvgp_real a, odvgp_real b, odvgp_info *info);
 
 /*	Multiply the means of the last layer's functions by `mean` and their standard deviations by
-	`scale`, to rounding, as in recalibration (both 2: f doubles, and 1/2 is the temperature of
-	classes). Kernel variances, q and what else has f's units change; lik's parameters stay. Then q
-	is no optimum any more. On an error nothing changes.
+	`scale`, exactly but for rounding: recalibration. With both 2, f doubles, which is a temperature
+	of 1/2 for classes. Changes kernel variances, q and all else in f's units, but no parameter of
+	the likelihood; afterwards q is no longer at its optimum. On an error nothing changes.
 	Returns	E_ARG (mean or scale not above 0; a value that would leave its bounds) | E_UNSUPPORTED
 			(a mean function IDENTITY of the last layer, which has no factor) */
 ODVGP_API odvgp_status odvgp_scale_f(
@@ -3802,7 +3802,8 @@ GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp
 
 /*	The same for a chunk, for the table of isas. dy: derivatives of LOGCDF, or NULL. */
 #define GP__MAPPED(TARGET, S, V, L, name, call) \
-	TARGET GP__UNUSED static void gp__v##name##_##S(const odvgp_real *x, odvgp_real *y, odvgp_real *dy) \
+	TARGET GP__UNUSED static void gp__v##name##_##S( \
+			const odvgp_real *x, odvgp_real *y, odvgp_real *dy) \
 	{ \
 		for (int j = 0; j < GP__CHUNK; j += GP__FOUR * L) { \
 			V a[4], b[4], d[4]; \
@@ -13054,8 +13055,8 @@ static int gp__online_fits(const gp__online *w, odvgp_real size)
 	return 1;
 }
 
-/*	Halves derivatives until they fit and the row's bound, E[log p(y|f)] - KL(q after || q before), is
-	no lower at the q to which they lead, where A^T v of variance s has its mean plus
+/*	Halves derivatives until they fit and the row's bound, E[log p(y|f)] - KL(q after || q before),
+	is no lower at the q to which they lead, where A^T v of variance s has its mean plus
 	s g_m / (1 + w s) and the variance s / (1 + w s). Returns 0 if there is no such step. */
 static int gp__online_shorten(gp__online *w, gp__lik_job *job, odvgp_real size)
 {
@@ -27234,23 +27235,23 @@ static odvgp_status gp__warm_subset(const gp__warm_work *w, odvgp_model *m, odvg
 {
 	ptrdiff_t D = m->cfg.layer[0].D, C = gp__y_columns(&m->y);
 	odvgp_status s = ODVGP_OK;
-	for (ptrdiff_t i = 0; i < w->cfg.N && !s; i++) {
-		ptrdiff_t row = gp__permute(m->cfg.seed, GP__STREAM_WARM, 0, m->cfg.N, i);
-		const odvgp_real *x = w->X, *y = w->Y;
-		odvgp_real *to = w->Y_subset + i * w->columns;
-		if (x) {
-			x += row * D;
-			y += row * C;
-		} else {
-			m->from.reader->row[0] = row;
-			x = m->from.reader->X;
-			y = m->from.reader->Y;
-			if ((s = gp__read_any(m, 1, m->from.reader->X, m->from.reader->Y, info))) return s;
+	for (ptrdiff_t at = 0; at < w->cfg.N; at += GP__READ_ROWS) {
+		ptrdiff_t n = GP__MIN(w->cfg.N - at, GP__READ_ROWS);
+		gp__reader *r = w->X ? NULL : m->from.reader;
+		for (ptrdiff_t i = 0; r && i < n; i++)
+			r->row[i] = gp__permute(m->cfg.seed, GP__STREAM_WARM, 0, m->cfg.N, at + i);
+		if (r && (s = gp__read_any(m, n, r->X, r->Y, info))) return s;
+		GP__FOR(i, n) {
+			ptrdiff_t row = r ? r->row[i]
+							  : gp__permute(m->cfg.seed, GP__STREAM_WARM, 0, m->cfg.N, at + i);
+			const odvgp_real *x = r ? r->X + i * D : w->X + row * D,
+							 *y = r ? r->Y + i * C : w->Y + row * C;
+			odvgp_real *to = w->Y_subset + (at + i) * w->columns;
+			gp__copy(w->X_subset + (at + i) * D, x, D);
+			if (!gp__is_pseudo(m)) gp__copy(to, y, C);
+			else if ((s = gp__targets_check(&m->y, y, 1, row, info))) return s;
+			else gp__pseudo_row(w, y, to);
 		}
-		gp__copy(w->X_subset + i * D, x, D);
-		if (!gp__is_pseudo(m)) gp__copy(to, y, C);
-		else if ((s = gp__targets_check(&m->y, y, 1, row, info)) == ODVGP_OK)
-			gp__pseudo_row(w, y, to);
 	}
 	return s;
 }
