@@ -1814,14 +1814,14 @@ static void levels_kernel(options *o, const schema *s)
 /* ---- --transform auto: by validation ---- */
 
 /*  Skewed columns become logarithms, those with far values asinh: "0=log,3=asinh"; NULL: none is. */
-static char *transform_proposal(const schema *s, const part *p)
+static char *transform_proposal(const dataset *d)
 {
+	const schema *s = &d->s;
+	ptrdiff_t n = d->train.n;
 	bytes b = {NULL, 0, 0};
-	double *sorted = take_doubles(p->n, 1);
 	for (int i = 0; i < s->input_count; i++) {
-		ptrdiff_t input = first_input(s, i), n = p->n;
 		if (!has_numbers(&s->inputs[i]) || field_inputs(&s->inputs[i]) > 1) continue;
-		for (ptrdiff_t k = 0; k < n; k++) sorted[k] = p->X[k * s->D + input];
+		double *sorted = train_numbers(d, TILE_X, first_input(s, i));
 		qsort(sorted, (size_t)n, sizeof *sorted, by_number);
 		double low = sorted[n / 2] - sorted[0], high = sorted[n - 1] - sorted[n / 2],
 			   middle = sorted[n - 1 - n / 4] - sorted[n / 4];
@@ -1829,8 +1829,8 @@ static char *transform_proposal(const schema *s, const part *p)
 		if (skewed || far)
 			bytes_print(&b, "%s%d=%s", b.used ? "," : "", s->inputs[i].column,
 					skewed ? "log" : "asinh");
+		free(sorted);
 	}
-	free(sorted);
 	return b.at;
 }
 
@@ -1854,12 +1854,13 @@ static probe probe_make(const dataset *d, uint64_t seed)
 	r.held = r.n / 4;
 	r.X = take_doubles(r.n, s->D);
 	r.Y = take_doubles(r.n, r.P);
-	for (ptrdiff_t i = 0, to; i < p->n; i++) {
-		if ((to = permute(seed, p->n, i)) >= r.n) continue;
-		memcpy(r.X + to * s->D, p->X + i * s->D, (size_t)s->D * sizeof *r.X);
-		for (ptrdiff_t k = 0; k < r.P; k++)
-			r.Y[to * r.P + k] = classes ? (double)((ptrdiff_t)p->Y[i] == k) : p->Y[i * r.P + k];
-	}
+	for (tile t = {0}; next_tile(&t, p, d->disk, TILE_X | TILE_Y);)
+		for (ptrdiff_t i = 0, to; i < t.n; i++) {
+			if ((to = permute(seed, p->n, t.first + i)) >= r.n) continue;
+			memcpy(r.X + to * s->D, t.X + i * s->D, (size_t)s->D * sizeof *r.X);
+			for (ptrdiff_t k = 0; k < r.P; k++)
+				r.Y[to * r.P + k] = classes ? (double)((ptrdiff_t)t.Y[i] == k) : t.Y[i * r.P + k];
+		}
 	return r;
 }
 
@@ -1916,7 +1917,7 @@ static char *transform_choose(dataset *d, const table *t, const options *o)
 {
 	enum { LISTS = 4 };
 	uint64_t seed = (uint64_t)option_integer(o, OPT_SEED, 0, LLONG_MAX) ^ 0x7472616e73u;
-	char *list[LISTS] = {copy_text("none"), transform_proposal(&d->s, &d->train),
+	char *list[LISTS] = {copy_text("none"), transform_proposal(d),
 			copy_text("all=asinh"), copy_text("all=linear")};
 	int best = 0;
 	double most = 0;

@@ -28,7 +28,7 @@ for words in "--target y --ignore class" "--target class" "--target a,y --test-f
     "--target y --test-mask mask.csv:1 --patience 3 --iters 1" "--target n --ordinal n=0,1,2,3,4,123456789" \
     "--target y --ordinal 1=low,hi\"gh --dates days+weekday --basis sgpr" \
     "--target y --test all.csv --fit-q end" "--target y --transform all=linear --levels means" \
-    "--target y --target-transform asinh"; do
+    "--target y --target-transform asinh" "--target y --transform auto" "--target class --transform auto"; do
     # shellcheck disable=SC2086
     check "table: the model of the CSV file ($words)" same_model all.odvt $words
 done
