@@ -507,13 +507,6 @@ bench-against: $(B)/against/against $(if $(OTHER),$(AGAINST))
 	@test -n "$(OTHER)" || { echo "make $@ needs OTHER=path/to/other/odvgp.h"; exit 1; }
 	@$(B)/against/against $(abspath $(AGAINST)) $(ONLY)
 
-$(B)/cost: bench/cost.c
-	$(call compile,$(THREADS))
-
-# Runs a command, keeps what it prints in a file and shows it. $(call kept,COMMAND,FILE)
-kept = @$(1) >$(2); status=$$?; cat $(2); exit $$status
-
-COST := $(B)/cost-curves$(if $(CPU),-cpu)
 $(B)/ranks: bench/ranks.c
 	$(call compile)
 ## bench-ranks: what several processes gain: messages and bytes counted, strong and weak scaling on
@@ -521,6 +514,13 @@ $(B)/ranks: bench/ranks.c
 bench-ranks: $(B)/ranks
 	@$<
 
+$(B)/cost: bench/cost.c
+	$(call compile,$(THREADS))
+
+# Runs a command, keeps what it prints in a file and shows it. $(call kept,COMMAND,FILE)
+kept = @$(1) >$(2); status=$$?; cat $(2); exit $$status
+
+COST := $(B)/cost-curves$(if $(CPU),-cpu)
 ## cost-curves: milliseconds per step against each size, as a table and a picture: CPU=1 on a busy
 ##   machine; five minutes, goes on when run again
 cost-curves: $(B)/cost

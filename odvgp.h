@@ -837,7 +837,7 @@ typedef enum odvgp_prior {
 	ODVGP_PRIOR_GAMMA,
 	ODVGP_PRIOR_COUNT
 } odvgp_prior;
-/*	What becomes of a column (odvgp_transform). */
+/*	How a column is transformed (odvgp_transform). */
 typedef enum odvgp_transform_kind {
 	ODVGP_TRANSFORM_NONE,
 	ODVGP_TRANSFORM_LOG,
@@ -1582,20 +1582,20 @@ ODVGP_API odvgp_status odvgp_set_reader(odvgp_model *model, const odvgp_reader *
 ODVGP_API odvgp_status odvgp_reader_scales(
 		odvgp_model *model, odvgp_real *mean, odvgp_real *scale, odvgp_info *info);
 
-/*	From now on `size` processes train one model, with the bits of one process of the same batch and
-	config.shards: each adds up its shards, then all exchange sums, log2(size) times each, and do the
-	rest alike. They make the same calls in the same order, those without rows excepted: initial
-	values, scales, warm starts, steps, odvgp_elbo, odvgp_fit_q, odvgp_upper_bound. size is a power
-	of two and at most config.shards. Minibatches, samples of initial values and the subset of a warm
-	start are the same rows as ever; a rank reads the rows of its shards only, and those samples. A
-	bad row, a failed read or exchange on one rank is an error on all, with its row. A watch that says
-	stop on any rank stops all at their next exchange. The executables' hashes, configs, parameters,
-	tables' hashes, 100 values of libm and instruction sets are compared at once: a difference is
-	named. After a failed exchange the ranks must end; one that waits for a partner that has died is
-	for `exchange` to end.
+/*	Train one model in `size` processes, with the bits that one process gives for the same batch and
+	config.shards. Each rank computes the sums of its shards, the ranks exchange them in log2(size)
+	rounds, and all do the rest alike. size is a power of two and at most config.shards.
+	All ranks must make the calls that read rows in the same order: initial values, scales, warm
+	starts, steps, odvgp_elbo, odvgp_fit_q, odvgp_upper_bound. A rank reads the rows of its own shards
+	and those sampled for initial values and warm starts, which are the rows that one process uses.
+	This call compares the ranks' executables and tables (by their hashes), configs, all else that
+	their model files would hold, instruction sets and 100 values of libm, and names a difference. A
+	bad row, a failed read or a failed exchange on one rank is an error on all, with its row. A watch that stops one rank stops
+	all at their next exchange. After a failed exchange the ranks must end; `exchange` itself must
+	return when its partner has died.
 	A table cut by rank (reduce.cut) serves full-batch bounds only: minibatches of a reader are
-	refused. Copies, loaded models and predictions have no other processes; to predict for a large
-	file, give each machine a part of it. reduce NULL: none.
+	refused. Copies, loaded models and predictors belong to one process; to predict for a large
+	file, give each machine a part of it. reduce NULL ends the sharing.
 	Returns	E_ARG (also a difference), E_UNSUPPORTED (the objectives EXACT and TIGHT), E_IO */
 ODVGP_API odvgp_status odvgp_set_reduce(
 		odvgp_model *model, const odvgp_reduce *reduce, odvgp_info *info);
@@ -1612,10 +1612,10 @@ ODVGP_API odvgp_status odvgp_standardise(const odvgp_real *X, ptrdiff_t n, ptrdi
 #ifndef ODVGP_NO_TRANSFORMS
 /*	transforms [D], one for each column: out = T(X) by columns, for training; then scales are those
 	of out. X, out [n,D]; out may be X; NaN propagates. odvgp_set_transforms makes odvgp_freeze and
-	the calls that save add them to the scales: predictions, their derivatives (of a LINEAR one its
-	segment's), draws, paths, online learning and exports then take X as it was before them. The
-	array and its knots must stay as long as the model or a copy is frozen or saved; a loaded model
-	has none; NULL: none.
+	the calls that save store them beside the scales: predictions, their derivatives (LINEAR: the
+	segment's), draws, paths, online learning and exports then take untransformed X. The array and
+	its knots must live until the model and its copies have been frozen or saved for the last time;
+	a loaded model has none. NULL removes them.
 	Returns	E_ARG (a transform is not one, info.row is its column) | E_SIZE (more than 65535 numbers
 			together) */
 ODVGP_API odvgp_status odvgp_transform_columns(const odvgp_real *X, ptrdiff_t n, ptrdiff_t D,
@@ -1758,9 +1758,9 @@ ODVGP_API odvgp_status odvgp_set_prior(odvgp_model *model, const char *name, odv
 		odvgp_real a, odvgp_real b, odvgp_info *info);
 
 /*	Multiply the means of the last layer's functions by `mean` and their standard deviations by
-	`scale`, to rounding, as in recalibration (both 2: f doubles, and 1/2 is the temperature of
-	classes). Kernel variances, q and what else has f's units change; lik's parameters stay. Then q
-	is no optimum any more. On an error nothing changes.
+	`scale`, exactly but for rounding: recalibration. With both 2, f doubles, which is a temperature
+	of 1/2 for classes. Changes kernel variances, q and all else in f's units, but no parameter of
+	the likelihood; afterwards q is no longer at its optimum. On an error nothing changes.
 	Returns	E_ARG (mean or scale not above 0; a value that would leave its bounds) | E_UNSUPPORTED
 			(a mean function IDENTITY of the last layer, which has no factor) */
 ODVGP_API odvgp_status odvgp_scale_f(
@@ -3340,8 +3340,10 @@ enum { GP__NO_INPUT, GP__DISTANCE, GP__CIRCLE, GP__INNER_PRODUCT, GP__BY_COLUMN 
 	(!((ODVGP_KERNELS) & ~(ODVGP_KERNEL_RBF | ODVGP_KERNEL_MATERN12 | ODVGP_KERNEL_MATERN32 | \
 						   ODVGP_KERNEL_MATERN52 | ODVGP_KERNEL_RQ)))
 #define GP__ONLY_RADIAL (GP__ONLY_DISTANCES && !GP__KERNEL_HAS(GP__RQ))
+/*	Additive is a sum of matern52. */
+#define GP__HAS_MATERN52 (GP__KERNEL_HAS(GP__MATERN52) | GP__KERNEL_HAS(GP__ADDITIVE))
 #define GP__MATERNS \
-	(GP__KERNEL_HAS(GP__MATERN12) | GP__KERNEL_HAS(GP__MATERN32) | GP__KERNEL_HAS(GP__MATERN52))
+	(GP__KERNEL_HAS(GP__MATERN12) | GP__KERNEL_HAS(GP__MATERN32) | GP__HAS_MATERN52)
 #define GP__MEMBERS_SOLVE    (((ODVGP_MEMBERS)&ODVGP_MEMBER_SOLVE) != 0)
 #define GP__MEMBERS_INVERSE  (((ODVGP_MEMBERS) & (ODVGP_MEMBER_DECOUPLED | ODVGP_MEMBER_OM)) != 0)
 
@@ -3802,7 +3804,8 @@ GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp
 
 /*	The same for a chunk, for the table of isas. dy: derivatives of LOGCDF, or NULL. */
 #define GP__MAPPED(TARGET, S, V, L, name, call) \
-	TARGET GP__UNUSED static void gp__v##name##_##S(const odvgp_real *x, odvgp_real *y, odvgp_real *dy) \
+	TARGET GP__UNUSED static void gp__v##name##_##S( \
+			const odvgp_real *x, odvgp_real *y, odvgp_real *dy) \
 	{ \
 		for (int j = 0; j < GP__CHUNK; j += GP__FOUR * L) { \
 			V a[4], b[4], d[4]; \
@@ -3883,15 +3886,16 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 			GP__WAYS(t[q] = zero - s[q]) \
 			gp__decay_##S(t, e); \
 			GP__WAYS(t[q] = e[q] = GP__K(S, v) * e[q]) \
-			if (type == GP__MATERN32 && GP__KERNEL_HAS(GP__MATERN32)) GP__WAYS(t[q] = (one + s[q]) * e[q]) \
-			if (type == GP__MATERN52 && GP__KERNEL_HAS(GP__MATERN52)) \
+			if (type == GP__MATERN32 && GP__KERNEL_HAS(GP__MATERN32)) \
+				GP__WAYS(t[q] = (one + s[q]) * e[q]) \
+			if (type == GP__MATERN52 && GP__HAS_MATERN52) \
 				GP__WAYS(t[q] = GP__FMA_##S(s[q] * s[q], GP__K(S, 1. / 3), one + s[q]) * e[q]) \
 			GP__WAYS(GP__STORE_##S(k + j + q * L, t[q])) \
 			if (!dk) continue; \
 			GP__WAYS(t[q] = GP__K(S, type == GP__MATERN32 ? GP__R(-1.5) : GP__R(-0.5)) * e[q]) \
 			if (type == GP__MATERN12 && GP__KERNEL_HAS(GP__MATERN12)) \
 				GP__WAYS(t[q] = gp__less_##S(s[q], least, zero, t[q] / GP__MAX_##S(least, s[q]))) \
-			if (type == GP__MATERN52 && GP__KERNEL_HAS(GP__MATERN52)) \
+			if (type == GP__MATERN52 && GP__HAS_MATERN52) \
 				GP__WAYS(t[q] = GP__K(S, -5. / 6) * (one + s[q]) * e[q]) \
 			GP__WAYS(GP__STORE_##S(dk + j + q * L, t[q])) \
 		} \
@@ -4200,7 +4204,7 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 GP__EACH_ISA(GP__VMATH_OF)
 
 #ifdef ODVGP_FLOAT_ONLY
-/*	One number's, from here on without libm and its errno. */
+/*	exp and log of one number, from here on instead of libm's, which set errno. */
 GP__NOINLINE float gp__exp_of(float x)
 {
 	float y;
@@ -5636,7 +5640,7 @@ static uint32_t gp__number_of(const gp__base_kernel *base, ptrdiff_t d)
 
 typedef struct {
 	const char *start, *at, *error; /* the first error, or NULL */
-	const char *ard;                /* what follows the last ard */
+	const char *ard;                /* what follows a base kernel's ard */
 	gp__kernel *k;
 	gp__wide *value;    /* [.][3] lengthscale, variance, shape parameter */
 	int depth, unknown; /* unknown: the error is a kernel's name */
@@ -5820,6 +5824,7 @@ static void gp__parse_argument(gp__parser *p, gp__base_kernel *base, gp__wide *v
 			"lengthscale", "variance", gp__shape_name(base)};
 	int scaled = gp__has_lengthscale(base), i = 0;
 	if (gp__accept(p, "ard")) {
+		if (base->ard) gp__parse_fail(p, "a value is given twice");
 		base->ard = 1;
 		p->ard = p->at;
 		p->at += gp__ranges_length(p->at);
@@ -6231,6 +6236,7 @@ static void gp__kernel_job(gp__kjob *job, const odvgp_blas *blas, const gp__kern
 	job->m = m;
 }
 
+/*	Whether the expression has no products. */
 static int gp__kernel_plain(const gp__kernel *k)
 {
 	for (uint32_t t = 0; t < k->nnode; t++)
@@ -6848,8 +6854,10 @@ static void gp__columns_task(void *arg, int t)
 				gp__column_values(job, g, d, r, j, H, &c);
 				variance += isa->dot(cols, H, c.k);
 				length += isa->dot(cols, c.h, c.r2);
-				isa->dots(GP__CHUNK, c.h, 1, &u, zt + j, 0, &slope); /* H is 0 beyond cols */
-				*to += 2 * slope;
+				if (job->dX1) {
+					isa->dots(GP__CHUNK, c.h, 1, &u, zt + j, 0, &slope); /* H is 0 beyond cols */
+					*to += 2 * slope;
+				}
 				for (ptrdiff_t e = 0; e < cols && job->dX2; e++)
 					job->V[g][(j + e) * (nd + 1) + d] -= 2 * c.h[e] * (u - zt[j + e]);
 			}
@@ -10479,8 +10487,9 @@ static void gp__gradient_values(gp__gradient *g, ptrdiff_t i, const gp__gradient
 	}
 }
 
-/*	additive: half the derivative of sum_j h_j k(x,z_j) in active column d of a group's point. */
-static odvgp_real gp__column_slope(
+/*	additive: half the derivative of sum_j h_j k(x,z_j) in active column d of a group's point. Not
+	inlined, for the stack of other kernels. */
+GP__NOINLINE odvgp_real gp__column_slope(
 		const gp__kjob *job, uint32_t g, ptrdiff_t d, ptrdiff_t m, const odvgp_real *h)
 {
 	odvgp_real sum = 0, part;
@@ -10495,18 +10504,18 @@ static odvgp_real gp__column_slope(
 }
 
 /*	dx [D] += sum_j c_j dk(x,z_j)/dx in row i, where gp__gradient_place has been called. */
-static void gp__gradient_sum(const gp__gradient *g, ptrdiff_t i, const gp__gradient_points *z,
-		const odvgp_real *weights, odvgp_real *dx)
+static void gp__gradient_sum(
+		const gp__gradient *g, ptrdiff_t i, ptrdiff_t m, const odvgp_real *weights, odvgp_real *dx)
 {
 	const gp__prediction *t = g->t;
 	const gp__kjob *job = t->job;
 	GP__EACH_GROUP(group, t->kernel) {
 		int inner = gp__geometry(gp__group_kernel(t->kernel, group)) == GP__INNER_PRODUCT;
 		ptrdiff_t dims = gp__group_dims(t->kernel, group);
-		for (ptrdiff_t j = 0; j < z->m; j += GP__CHUNK)
+		for (ptrdiff_t j = 0; j < m; j += GP__CHUNK)
 			t->blas.isa->combine(1, weights + j, job->H[group] + j, g->h + j);
 		if (gp__is_additive(gp__group_kernel(t->kernel, group)))
-			GP__FOR(d, dims) g->slope[d] = gp__column_slope(job, group, d, z->m, g->h);
+			GP__FOR(d, dims) g->slope[d] = gp__column_slope(job, group, d, m, g->h);
 		else
 			t->blas.isa->dots(job->ld, g->h, dims, inner ? NULL : job->u[group], job->zt[group],
 					job->ld, g->slope);
@@ -10556,8 +10565,8 @@ static int gp__gradient_has_prior(const gp__prediction *t, ptrdiff_t i, ptrdiff_
 	return gp__is_dense(t->p) ? t->square[i] > 0 : t->var[(t->first + q) * t->ld + i] > 0;
 }
 
-/*	Rows of w for process q of the unit, whose T has just been computed. */
-static void gp__gradient_weights(gp__gradient *g, ptrdiff_t n, ptrdiff_t q)
+/*	Rows of w, which it returns, for process q of the unit, whose T has just been computed. */
+static odvgp_real *gp__gradient_weights(gp__gradient *g, ptrdiff_t n, ptrdiff_t q)
 {
 	gp__prediction *t = g->t;
 	ptrdiff_t M = t->p->M, Mr = t->p->M_factor, Mv = M - Mr, ld = gp__padded(M);
@@ -10578,6 +10587,7 @@ static void gp__gradient_weights(gp__gradient *g, ptrdiff_t n, ptrdiff_t q)
 		else GP__FOR(j, M) w[j] *= -has_prior;
 	}
 	if (of_S) gp__gradient_solve(t, n, t->v.L, W, ld);
+	return W;
 }
 
 /* --- a tile --- */
@@ -10598,7 +10608,7 @@ static void gp__gradient_mean(gp__gradient *g, ptrdiff_t n)
 			gp__gradient_values(g, i, &z, k ? t->point : g->u + i * p->columns,
 					k ? NULL : t->A + i * p->M, k ? g->H_gamma : g->H + i * groups * z.ld);
 			for (ptrdiff_t q = 0; z.weights && gp__gradient_of_mean(g) && q < P; q++)
-				gp__gradient_sum(g, i, &z, z.weights + q * z.ld,
+				gp__gradient_sum(g, i, z.m, z.weights + q * z.ld,
 						g->dmean + ((t->first + q) * t->ld + i) * D);
 		}
 	}
@@ -10614,16 +10624,15 @@ static void gp__gradient_mean(gp__gradient *g, ptrdiff_t n)
 static void gp__gradient_var(gp__gradient *g, ptrdiff_t n)
 {
 	gp__prediction *t = g->t;
-	ptrdiff_t D = t->p->D, groups = (ptrdiff_t)t->p->base_kernels;
-	const gp__gradient_points beta = gp__gradient_beta(g);
-	gp__predict_points(t, beta.points, beta.m, beta.centre);
+	ptrdiff_t D = t->p->D, M = t->p->M, ld = gp__padded(M), groups = (ptrdiff_t)t->p->base_kernels;
+	gp__predict_points(t, t->v.beta, M, t->v.beta_centre);
 	GP__FOR(i, n) {
-		gp__gradient_place(g, g->u + i * t->p->columns, g->H + i * groups * beta.ld, beta.ld);
+		gp__gradient_place(g, g->u + i * t->p->columns, g->H + i * groups * ld, ld);
 		GP__FOR(q, t->P) {
 			odvgp_real *dvar = g->dvar + ((t->first + q) * t->ld + i) * D;
 			if (g->diag && gp__gradient_has_prior(t, i, q))
 				gp__kernel_diag_adjoint(t->kernel, t->v.hyp, t->X + i * D, GP__R(0.5), NULL, dvar);
-			gp__gradient_sum(g, i, &beta, g->w + (q * t->ld + i) * beta.ld, dvar);
+			gp__gradient_sum(g, i, M, g->w + (q * t->ld + i) * ld, dvar);
 			GP__FOR(d, D) dvar[d] *= 2;
 		}
 	}
@@ -11928,8 +11937,7 @@ static void gp__path_update(odvgp_path *path, ptrdiff_t q)
 		gp__predict_solve(t, 1, t->v.L + q * M * M, w);
 		t->blas.isa->axpy(M, 1, w, t->T);
 	}
-	gp__gradient_weights(g, 1, q);
-	gp__copy(w, g->w + q * t->ld * gp__padded(M), M);
+	gp__copy(w, gp__gradient_weights(g, 1, q), M);
 	if (t->v.alpha) t->blas.isa->axpy(M, 1, t->v.alpha + q * M, w);
 }
 
@@ -12014,12 +12022,15 @@ ODVGP_API odvgp_status odvgp_path_at(
 	Its predictor is the block with reals in the file's precision. */
 
 #define GP__FILE_VERSION 10
-enum { GP__FILE_MEASURE, GP__FILE_WRITE, GP__FILE_READ };
+enum { GP__FILE_MEASURE, GP__FILE_HASH, GP__FILE_WRITE, GP__FILE_READ };
 
 typedef struct {
 	int mode, bad;
-	unsigned char *at; /* NULL in MEASURE mode */
+	unsigned char *at; /* in WRITE and READ mode */
 	size_t used, size;
+#ifndef ODVGP_FLOAT_ONLY
+	uint64_t hash; /* of the numbers, in HASH mode */
+#endif
 } gp__file;
 
 /* --- numbers of a file --- */
@@ -12031,6 +12042,9 @@ static uint64_t gp__file_bits(gp__file *f, uint64_t value, int bytes)
 		f->bad = 1;
 		return 0;
 	}
+#ifndef ODVGP_FLOAT_ONLY
+	if (f->mode == GP__FILE_HASH) f->hash = gp__mix(f->hash ^ value);
+#endif
 	if (f->mode == GP__FILE_WRITE)
 		GP__FOR(i, bytes) f->at[f->used + (size_t)i] = (unsigned char)(value >> (8 * i));
 	if (f->mode == GP__FILE_READ) {
@@ -12083,12 +12097,15 @@ static void gp__file_words(gp__file *f, void *words, size_t bytes)
 
 /* --- checking a block --- */
 
-/*	Whether the build has all base kernels whose types are valid. */
+/*	Whether the build has all base kernels, or a type is not valid, which gp__kernel_ok refuses. */
 static int gp__kernel_here(const gp__kernel *k)
 {
-	GP__EACH_BASE(i, k)
-		if (k->base[i].type < GP__BASE_KERNEL_TYPES && !GP__KERNEL_HAS(k->base[i].type)) return 0;
-	return 1;
+	int here = 1;
+	GP__EACH_BASE(i, k) {
+		if (k->base[i].type >= GP__BASE_KERNEL_TYPES) return 1;
+		here = here && GP__KERNEL_HAS(k->base[i].type);
+	}
+	return here;
 }
 
 /*	A kernel from a file must be one that an expression makes: each base kernel has columns of the
@@ -12393,7 +12410,7 @@ static gp__file gp__file_make(int mode, const void *at, size_t size)
 	memset(&f, 0, sizeof f);
 	f.mode = mode;
 	f.at = (unsigned char *)(uintptr_t)at; /* only WRITE mode writes */
-	f.size = mode == GP__FILE_MEASURE ? (size_t)PTRDIFF_MAX : size;
+	f.size = mode < GP__FILE_WRITE ? (size_t)PTRDIFF_MAX : size;
 	return f;
 }
 
@@ -13048,8 +13065,8 @@ static int gp__online_fits(const gp__online *w, odvgp_real size)
 	return 1;
 }
 
-/*	Halves derivatives until they fit and the row's bound, E[log p(y|f)] - KL(q after || q before), is
-	no lower at the q to which they lead, where A^T v of variance s has its mean plus
+/*	Halves derivatives until they fit and the row's bound, E[log p(y|f)] - KL(q after || q before),
+	is no lower at the q to which they lead, where A^T v of variance s has its mean plus
 	s g_m / (1 + w s) and the variance s / (1 + w s). Returns 0 if there is no such step. */
 static int gp__online_shorten(gp__online *w, gp__lik_job *job, odvgp_real size)
 {
@@ -13711,8 +13728,7 @@ enum {
 };
 /*	A node is a base kernel (additive is a linear one of its group's sum), or one of these. */
 enum { GP__ROWS_SUM = GP__WHITE + 1, GP__ROWS_PRODUCT };
-#define GP__ARM_BY_COLUMN(group) \
-	(GP__KERNEL_HAS(GP__ADDITIVE) && ((group) & 255) == GP__BY_COLUMN)
+#define GP__ROWS_BY_COLUMN(group) (GP__KERNEL_HAS(GP__ADDITIVE) && ((group)&255) == GP__BY_COLUMN)
 
 /*	Head of a compact block. */
 typedef struct {
@@ -14059,7 +14075,7 @@ static odvgp_real gp__rows_kernel(const gp__compact *p, const gp__compact_view *
 		geometry[g] = 0;
 		if ((v->group[g] & 255) == GP__INNER_PRODUCT)
 			for (uint32_t c = 0; c < columns; c++) geometry[g] += x[c] * z[c];
-		else if (GP__ARM_BY_COLUMN(v->group[g]))
+		else if (GP__ROWS_BY_COLUMN(v->group[g]))
 			for (uint32_t c = 0; c < columns; c++)
 				geometry[g] += gp__rows_column(variance[c], x[c] - z[c], d);
 		else geometry[g] = gp__rows_distance(columns, x, z);
@@ -14241,7 +14257,7 @@ static void gp__row_slopes(const gp__row *r, size_t n, const odvgp_real *z, cons
 	const odvgp_real *u = r->u;
 	for (size_t g = 0; g < groups; g++) {
 		const int product = (r->v.group[g] & 255) == GP__INNER_PRODUCT;
-		const int by_column = GP__ARM_BY_COLUMN(r->v.group[g]);
+		const int by_column = GP__ROWS_BY_COLUMN(r->v.group[g]);
 		const odvgp_real *d = slope + g, *wj = w;
 		odvgp_real *A = r->A;
 		size_t j = n;
@@ -14426,7 +14442,7 @@ static odvgp_status gp__rows_kernel_check(const gp__compact *p, const gp__compac
 	for (uint32_t t = 0; t < p->nodes; t++) {
 		const uint32_t node = v->node[t], kind = node & 255, a = node >> 8 & 255, b = node >> 16;
 		const int leaf = kind < GP__ROWS_SUM;
-		const int additive = kind == GP__LINEAR && a < p->groups && GP__ARM_BY_COLUMN(v->group[a]);
+		const int additive = kind == GP__LINEAR && a < p->groups && GP__ROWS_BY_COLUMN(v->group[a]);
 		const uint32_t geometry = additive ? (uint32_t)GP__BY_COLUMN : gp__rows_geometry(kind);
 		if (kind > GP__ROWS_PRODUCT || (leaf ? b > GP__MAX_DEGREE : b >= t)) return ODVGP_E_FORMAT;
 		if (geometry   ? a >= p->groups || (v->group[a] & 255) != geometry
@@ -23397,14 +23413,14 @@ static odvgp_status gp__kernel_scale(
 static gp__wide gp__slot_factor(const gp__unit *u, int s, gp__wide mean, gp__wide scale)
 {
 	const odvgp_model *m = u->model;
-	int power = s == u->slot_q_diag ? -2 : m->par.state[s].power, of_mean = s == u->slot_a ||
-			s == u->slot_mean_A || s == u->slot_mean_b;
-	if (gp__is_mixed(u) && s == m->slot_mixing) return scale;
+	int power = s == u->slot_q_diag ? -2 : m->par.state[s].power, mixed = gp__is_mixed(u),
+		of_mean = s == u->slot_a || s == u->slot_mean_A || s == u->slot_mean_b;
+	/* it is all units', and scaled once */
+	if (mixed && s == m->slot_mixing) return u->number == m->units - 1 ? scale : 1;
 	if (m->par.state[s].unit != u->number) return 1;
 	GP__FOR(b, GP__BLOCKS) of_mean |= s == u->block[b].slot_mu;
-	if (gp__is_mixed(u)) return of_mean ? mean / scale : 1;
 	gp__wide factor = of_mean ? mean / scale : 1;
-	for (int k = 0; k < 2; k++)
+	for (int k = 0; k < 2 && !mixed; k++)
 		if (power > k) factor *= scale;
 		else if (power < -k) factor /= scale;
 	return factor;
@@ -25700,145 +25716,6 @@ ODVGP_API GP__COLD odvgp_status odvgp_set_reader(odvgp_model *m, const odvgp_rea
 	m->from.reader->given = *reader;
 	return ODVGP_OK;
 }
-
-/* --- odvgp_set_reduce --- */
-
-static uint64_t gp__bytes_hash(const void *bytes, size_t n, uint64_t h)
-{
-	for (size_t i = 0; i < n; i += sizeof h) {
-		uint64_t word = 0;
-		memcpy(&word, (const unsigned char *)bytes + i, GP__MIN(n - i, sizeof word));
-		h = gp__mix(h ^ word);
-	}
-	return h;
-}
-
-static uint64_t gp__config_hash(const odvgp_model *m)
-{
-	uint64_t h = gp__mix(sizeof(odvgp_real) ^ ODVGP_VERSION << 8);
-	GP__FOR(i, GP__COUNT(gp__fields))
-		for (int l = 0; l < gp__field_layers(&gp__fields[i], &m->cfg); l++) {
-			const gp__field field = gp__field_of_layer(&gp__fields[i], l);
-			const odvgp_schedule *s = (const odvgp_schedule *)(const void *)(
-					(const unsigned char *)&m->cfg + field.offset);
-			gp__wide v = field.type == GP__FIELD_SCHEDULE ? GP__W(s->kind) : 0;
-			if (field.type != GP__FIELD_SCHEDULE && field.type != GP__FIELD_BITS)
-				v = gp__field_value(&field, &m->cfg);
-			h = gp__bytes_hash(&v, sizeof v, h);
-			if (field.type != GP__FIELD_SCHEDULE) continue;
-			const odvgp_real of[] = {s->start, s->end, s->final};
-			const ptrdiff_t at[] = {s->steps, s->decay_from, s->decay_steps};
-			h = gp__bytes_hash(at, sizeof at, gp__reals_hash(of, GP__COUNT(of), h));
-		}
-	GP__EACH_UNIT(u, m) {
-		uint32_t words[sizeof u->kernel / sizeof(uint32_t)] = {0};
-		gp__kernel_pack(&u->kernel, words);
-		h = gp__bytes_hash(words, sizeof words, h);
-	}
-	return gp__mix(h ^ m->cfg.seed);
-}
-
-static uint64_t gp__libm_hash(void)
-{
-	uint64_t h = 1;
-	GP__FOR(i, 20) {
-		volatile double x = 0.37 * (double)i + 0.11; /* not for the compiler to know */
-		const double of[] = {exp(-x), log(x), pow(x, 1.7), cos(x), erfc(x)};
-		h = gp__bytes_hash(of, sizeof of, h);
-	}
-	return h;
-}
-
-enum { GP__ALIKE = 6 };
-typedef struct {
-	uint64_t of[GP__ALIKE];
-	int differs; /* 1 + its number; 0: none */
-} gp__alike;
-
-static void gp__alike_join(void *arg, const void *theirs, int before)
-{
-	gp__alike *mine = (gp__alike *)arg, other;
-	(void)before;
-	memcpy(&other, theirs, sizeof other);
-	for (int k = GP__ALIKE; k-- > 0;)
-		if (mine->of[k] != other.of[k]) mine->differs = k + 1;
-}
-
-/*	Whether the ranks are alike, so that equal rows give equal bits. */
-static odvgp_status gp__check_alike(odvgp_model *m, odvgp_info *info)
-{
-	static const char *const sentence[] = {"runs another executable than another rank",
-			"has another config than another rank", "has another table than another rank",
-			"has other parameters than another rank: load one file on all",
-			"has another libm than another rank: the bits would differ",
-			"has another instruction set than another rank: set isa to one that all have"};
-	const gp__params *par = &m->par;
-	const gp__ranks *r = gp__ranks_of(m);
-	gp__alike mine, theirs;
-	odvgp_info told;
-	uint64_t h = gp__reals_hash(par->theta, par->count, (uint64_t)m->state.steps);
-	h = gp__reals_hash(m->m2, par->adam, gp__reals_hash(m->m1, par->adam, h));
-	memset(&mine, 0, sizeof mine);
-	mine.of[0] = r->given.program;
-	mine.of[1] = gp__config_hash(m);
-	mine.of[2] = r->given.table;
-	mine.of[3] = gp__reals_hash(par->value, par->positive, h);
-	mine.of[4] = gp__libm_hash();
-	mine.of[5] = (uint64_t)m->tape.blas.isa->id;
-	odvgp_status s =
-			gp__exchange(m, &mine, &theirs, sizeof mine, gp__alike_join, &mine, &told);
-	if (!s && mine.differs)
-		s = gp__fail(&told, ODVGP_E_ARG, "rank", r->given.rank, (gp__wide)r->given.rank,
-				sentence[mine.differs - 1]);
-	s = gp__agree(m, s, &told);
-	if (s && info) *info = told;
-	return s;
-}
-
-static odvgp_status gp__size_check(const odvgp_model *m, int rank, int size, odvgp_info *info)
-{
-	if (size < 1 || size & (size - 1) || size > m->cfg.shards)
-		return gp__fail(info, ODVGP_E_ARG, "size", -1, (gp__wide)size,
-				"must be a power of two, and at most config.shards");
-	if (rank >= 0 && rank < size) return ODVGP_OK;
-	return gp__fail(info, ODVGP_E_ARG, "rank", -1, (gp__wide)rank, "must be from 0 to size - 1");
-}
-
-ODVGP_API odvgp_status odvgp_set_reduce(
-		odvgp_model *m, const odvgp_reduce *reduce, odvgp_info *info)
-{
-	if (!gp__model_ok(m)) return gp__is_null(info, "model");
-	gp__ranks *r = m->tape.tree ? m->tape.tree->ranks : NULL;
-	if (r) memset(r, 0, sizeof *r);
-	if (!reduce) return ODVGP_OK;
-	if (reduce->size > 1 && m->cfg.objective >= ODVGP_OBJECTIVE_TIGHT)
-		return gp__unsupported(
-				info, "objective", "EXACT and TIGHT do not sum over rows: take COLLAPSED");
-	odvgp_status s = gp__size_check(m, reduce->rank, reduce->size, info);
-	if (s || !r) return s;
-	if (!reduce->exchange) return gp__is_null(info, "reduce.exchange");
-	r->given = *reduce;
-	if (r->given.size == 1) return ODVGP_OK;
-	if (m->from.reader) m->from.reader->failure.status = ODVGP_OK;
-	s = gp__check_alike(m, info);
-	if (s) memset(r, 0, sizeof *r);
-	return s;
-}
-
-ODVGP_API odvgp_status odvgp_rank_rows(const odvgp_model *m, int rank, int size, ptrdiff_t *from,
-		ptrdiff_t *to, odvgp_info *info)
-{
-	odvgp_reduce r;
-	if (!gp__model_ok(m)) return gp__is_null(info, "model");
-	odvgp_status s = gp__size_check(m, rank, size, info);
-	if (s) return s;
-	if (!from || !to) return gp__is_null(info, from ? "to" : "from");
-	memset(&r, 0, sizeof r);
-	r.rank = rank;
-	r.size = size;
-	gp__rank_rows(m, &r, m->cfg.N, from, to);
-	return ODVGP_OK;
-}
 #endif
 
 /* --- noise, cut points, odvgp_init_data --- */
@@ -25936,7 +25813,7 @@ static odvgp_status gp__check_rows(void *arg, const gp__rows *r, odvgp_info *inf
 	return r->Y ? gp__targets_check(&m->y, r->Y, r->n, r->first, info) : ODVGP_OK;
 }
 
-/*	Passes over all columns at once, in memory that gp__init_bytes counts. */
+/*	Passes over all columns at once, in memory that gp__model_layout counts. */
 typedef struct {
 	gp__column_sums *column; /* [D] */
 	int pass;
@@ -27367,23 +27244,23 @@ static odvgp_status gp__warm_subset(const gp__warm_work *w, odvgp_model *m, odvg
 {
 	ptrdiff_t D = m->cfg.layer[0].D, C = gp__y_columns(&m->y);
 	odvgp_status s = ODVGP_OK;
-	for (ptrdiff_t i = 0; i < w->cfg.N && !s; i++) {
-		ptrdiff_t row = gp__permute(m->cfg.seed, GP__STREAM_WARM, 0, m->cfg.N, i);
-		const odvgp_real *x = w->X, *y = w->Y;
-		odvgp_real *to = w->Y_subset + i * w->columns;
-		if (x) {
-			x += row * D;
-			y += row * C;
-		} else {
-			m->from.reader->row[0] = row;
-			x = m->from.reader->X;
-			y = m->from.reader->Y;
-			if ((s = gp__read_any(m, 1, m->from.reader->X, m->from.reader->Y, info))) return s;
+	for (ptrdiff_t at = 0; at < w->cfg.N; at += GP__READ_ROWS) {
+		ptrdiff_t n = GP__MIN(w->cfg.N - at, GP__READ_ROWS);
+		gp__reader *r = w->X ? NULL : m->from.reader;
+		for (ptrdiff_t i = 0; r && i < n; i++)
+			r->row[i] = gp__permute(m->cfg.seed, GP__STREAM_WARM, 0, m->cfg.N, at + i);
+		if (r && (s = gp__read_any(m, n, r->X, r->Y, info))) return s;
+		GP__FOR(i, n) {
+			ptrdiff_t row = r ? r->row[i]
+							  : gp__permute(m->cfg.seed, GP__STREAM_WARM, 0, m->cfg.N, at + i);
+			const odvgp_real *x = r ? r->X + i * D : w->X + row * D,
+							 *y = r ? r->Y + i * C : w->Y + row * C;
+			odvgp_real *to = w->Y_subset + (at + i) * w->columns;
+			gp__copy(w->X_subset + (at + i) * D, x, D);
+			if (!gp__is_pseudo(m)) gp__copy(to, y, C);
+			else if ((s = gp__targets_check(&m->y, y, 1, row, info))) return s;
+			else gp__pseudo_row(w, y, to);
 		}
-		gp__copy(w->X_subset + i * D, x, D);
-		if (!gp__is_pseudo(m)) gp__copy(to, y, C);
-		else if ((s = gp__targets_check(&m->y, y, 1, row, info)) == ODVGP_OK)
-			gp__pseudo_row(w, y, to);
 	}
 	return s;
 }
@@ -27620,8 +27497,8 @@ ODVGP_API odvgp_status odvgp_warm_start(odvgp_model *m, const odvgp_real *X, con
 			of the data, each unit's arrays, L-BFGS
 		predictor, the caller's bytes, checksum of all that
 	Little-endian on every machine; arrays in the precision of the build, single reals as doubles.
-	One walk over the fields writes, measures and reads. The table of units repeats what the config
-	decides, and must agree with it. */
+	One walk over the fields writes, measures, hashes and reads. The table of units repeats what the
+	config decides, and must agree with it. */
 
 /* --- the parts of a file --- */
 
@@ -27807,7 +27684,7 @@ static void gp__file_lbfgs(gp__file *f, odvgp_model *m)
 						   (full ? w->next >= w->pairs : w->next != w->pairs)))
 		f->bad = 1;
 	GP__FOR(i, w->memory) {
-		double sy = f->mode == GP__FILE_WRITE ? w->sy[i] : 0; /* measuring has no arrays */
+		double sy = f->mode == GP__FILE_MEASURE || reading ? 0 : w->sy[i]; /* measuring has no arrays */
 		gp__file_double(f, &sy);
 		if (reading) w->sy[i] = sy;
 		if (reading && (uint64_t)i < w->pairs && !(sy > 0 && sy < HUGE_VAL)) f->bad = 1;
@@ -28097,6 +27974,112 @@ ODVGP_API GP__COLD odvgp_status odvgp_load_memory(odvgp_model **model, const voi
 	gp__touch_all(m);
 	m->state = state;
 	*model = m;
+	return ODVGP_OK;
+}
+
+/* --- odvgp_set_reduce --- */
+
+static uint64_t gp__libm_hash(void)
+{
+	double of[100];
+	for (int i = 0; i < 100; i += 5) {
+		volatile double x = 0.37 * (i / 5) + 0.11; /* not for the compiler to know */
+		const double five[] = {exp(-x), log(x), pow(x, 1.7), cos(x), erfc(x)};
+		memcpy(of + i, five, sizeof five);
+	}
+	return gp__checksum((const unsigned char *)of, sizeof of);
+}
+
+enum { GP__ALIKE = 6 };
+typedef struct {
+	uint64_t of[GP__ALIKE];
+	int differs; /* 1 + its number; 0: none */
+} gp__alike;
+
+static void gp__alike_join(void *arg, const void *theirs, int before)
+{
+	gp__alike *mine = (gp__alike *)arg, other;
+	(void)before;
+	memcpy(&other, theirs, sizeof other);
+	for (int k = GP__ALIKE; k-- > 0;)
+		if (mine->of[k] != other.of[k]) mine->differs = k + 1;
+}
+
+/*	Whether the ranks are alike, so that equal rows give equal bits. */
+static odvgp_status gp__check_alike(odvgp_model *m, odvgp_info *info)
+{
+	static const char *const sentence[] = {"runs another executable than another rank",
+			"has another config than another rank", "has another table than another rank",
+			"has other parameters, bounds or state than another rank: load one file on all",
+			"has another libm than another rank: the bits would differ",
+			"has another instruction set than another rank: set isa to one that all have"};
+	const gp__ranks *r = gp__ranks_of(m);
+	gp__alike mine, theirs;
+	odvgp_info told;
+	gp__file f = gp__file_make(GP__FILE_HASH, NULL, 0);
+	f.hash = gp__mix(sizeof(odvgp_real) ^ ODVGP_VERSION << 8);
+	memset(&mine, 0, sizeof mine);
+	mine.of[0] = r->given.program;
+	gp__file_config(&f, &m->cfg);
+	gp__file_units(&f, m);
+	mine.of[1] = f.hash;
+	mine.of[2] = r->given.table;
+	gp__file_model_state(&f, m);
+	mine.of[3] = f.hash;
+	mine.of[4] = gp__libm_hash();
+	mine.of[5] = (uint64_t)m->tape.blas.isa->id;
+	odvgp_status s =
+			gp__exchange(m, &mine, &theirs, sizeof mine, gp__alike_join, &mine, &told);
+	if (!s && mine.differs)
+		s = gp__fail(&told, ODVGP_E_ARG, "rank", r->given.rank, (gp__wide)r->given.rank,
+				sentence[mine.differs - 1]);
+	s = gp__agree(m, s, &told);
+	if (s && info) *info = told;
+	return s;
+}
+
+static odvgp_status gp__size_check(const odvgp_model *m, int rank, int size, odvgp_info *info)
+{
+	if (size < 1 || size & (size - 1) || size > m->cfg.shards)
+		return gp__fail(info, ODVGP_E_ARG, "size", -1, (gp__wide)size,
+				"must be a power of two, and at most config.shards");
+	if (rank >= 0 && rank < size) return ODVGP_OK;
+	return gp__fail(info, ODVGP_E_ARG, "rank", -1, (gp__wide)rank, "must be from 0 to size - 1");
+}
+
+ODVGP_API odvgp_status odvgp_set_reduce(
+		odvgp_model *m, const odvgp_reduce *reduce, odvgp_info *info)
+{
+	if (!gp__model_ok(m)) return gp__is_null(info, "model");
+	gp__ranks *r = m->tape.tree ? m->tape.tree->ranks : NULL;
+	if (r) memset(r, 0, sizeof *r);
+	if (!reduce) return ODVGP_OK;
+	if (reduce->size > 1 && m->cfg.objective >= ODVGP_OBJECTIVE_TIGHT)
+		return gp__unsupported(
+				info, "objective", "EXACT and TIGHT do not sum over rows: take COLLAPSED");
+	odvgp_status s = gp__size_check(m, reduce->rank, reduce->size, info);
+	if (s || !r) return s;
+	if (!reduce->exchange) return gp__is_null(info, "reduce.exchange");
+	r->given = *reduce;
+	if (r->given.size == 1) return ODVGP_OK;
+	if (m->from.reader) m->from.reader->failure.status = ODVGP_OK;
+	s = gp__check_alike(m, info);
+	if (s) memset(r, 0, sizeof *r);
+	return s;
+}
+
+ODVGP_API odvgp_status odvgp_rank_rows(const odvgp_model *m, int rank, int size, ptrdiff_t *from,
+		ptrdiff_t *to, odvgp_info *info)
+{
+	odvgp_reduce r;
+	if (!gp__model_ok(m)) return gp__is_null(info, "model");
+	odvgp_status s = gp__size_check(m, rank, size, info);
+	if (s) return s;
+	if (!from || !to) return gp__is_null(info, from ? "to" : "from");
+	memset(&r, 0, sizeof r);
+	r.rank = rank;
+	r.size = size;
+	gp__rank_rows(m, &r, m->cfg.N, from, to);
 	return ODVGP_OK;
 }
 

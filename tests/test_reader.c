@@ -5,6 +5,7 @@
 #include "hooks.h"
 #include "test.h"
 #include "models.h"
+#include "setups.h"
 
 enum { ROWS = 600, INPUTS = 4, MOST_COLUMNS = 4, STEPS = 4 };
 
@@ -33,12 +34,6 @@ static ptrdiff_t read_table(
 	return done;
 }
 
-/*  Settings, in the words of odvgp_config_set. `whole`: targets are counts below this number. */
-typedef struct setup {
-	const char *settings;
-	ptrdiff_t outputs, columns;
-	int whole;
-} setup;
 static const setup setups[] = {{"mean_part=orth optim.batch=70 tile=50", 1, 1, 0},
 		{"mean_part=orth optim.batch=300 optim.gamma_step=exact reproduce.update=natgrad_first", 2,
 				2, 0},
@@ -67,54 +62,21 @@ enum { SETUPS = sizeof setups / sizeof *setups };
 
 static void fill_table(table *t, const setup *s)
 {
-	ptrdiff_t i, d;
 	memset(t, 0, sizeof *t);
 	test_seed = 91;
 	t->columns = s->columns;
-	for (i = 0; i < ROWS * INPUTS; i++) t->X[i] = (odvgp_real)test_normal();
-	for (i = 0; i < ROWS; i++)
-		for (d = 0; d < s->columns; d++) {
-			double y = sin((double)t->X[i * INPUTS + d % INPUTS]) + 0.1 * test_normal();
-			if (s->whole) y = floor(fmin(fmax(0.5 * y + 0.5, 0), 0.999) * s->whole);
-			if (d > 1 || (s->columns == 3 && d)) y = 1 + 0.1 * y; /* weights, known noise */
-			t->Y[i * s->columns + d] = (odvgp_real)y;
-		}
-	if (strstr(s->settings, "missing"))
-		for (i = 0; i < ROWS; i += 37) t->Y[i] = (odvgp_real)NAN;
+	setup_rows(s, t->X, t->Y, ROWS, INPUTS);
 }
 
 static odvgp_config config_of(const setup *s)
 {
 	odvgp_config c = odvgp_config_defaults(ROWS, INPUTS, s->outputs, 7, 11);
-	char word[100];
-	const char *at = s->settings;
 	odvgp_info info = no_info();
-	int n;
 	c.isa = test_isa();
-	for (; sscanf(at, " %99s%n", word, &n) == 1; at += n)
-		CHECK_SAY(odvgp_config_set(&c, word, &info) == ODVGP_OK, "%s: %s", word, info.text);
+	CHECK_SAY(setup_words(s, &c, &info) == ODVGP_OK, "%s: %s", s->settings, info.text);
 	return c;
 }
 
-/*  What a model has become: parameters, Adam's moments, steps done; the caller frees it. */
-typedef struct bytes {
-	void *at;
-	size_t count;
-} bytes;
-static bytes parameters(const odvgp_model *m)
-{
-	ptrdiff_t n = m->par.count, k = m->par.positive, a = m->par.adam;
-	bytes b;
-	odvgp_real *to = NEW(odvgp_real, n + k + 2 * a + 1);
-	b.at = to;
-	b.count = (size_t)(n + k + 2 * a + 1) * sizeof *to;
-	memcpy(to, m->par.theta, (size_t)n * sizeof *to);
-	memcpy(to + n, m->par.value, (size_t)k * sizeof *to);
-	if (a) memcpy(to + n + k, m->m1, (size_t)a * sizeof *to);
-	if (a) memcpy(to + n + k + a, m->m2, (size_t)a * sizeof *to);
-	to[n + k + 2 * a] = (odvgp_real)odvgp_steps_done(m);
-	return b;
-}
 static int same(const bytes *a, const bytes *b)
 {
 	return a->count == b->count && !memcmp(a->at, b->at, a->count);

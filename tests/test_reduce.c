@@ -6,6 +6,7 @@
 #include "hooks.h"
 #include "test.h"
 #include "models.h"
+#include "setups.h"
 #include <pthread.h>
 
 enum { ROWS = 300, INPUTS = 3, MOST_COLUMNS = 3, MOST_RANKS = 8, NONE = -1 };
@@ -41,7 +42,7 @@ typedef struct rank {
 	ptrdiff_t asked, stop;
 	int variant;     /* of a test */
 	int warm_starts; /* those of odvgp_fit; each takes 60 iterations or more */
-	/* what the thread shall do, and what came of it */
+	/* the thread's task and its result */
 	void (*work)(struct rank *);
 	odvgp_model *m;
 	void *block, *file;
@@ -124,12 +125,6 @@ static void run_ranks(rank *r, int size)
 
 /* ---- models ---- */
 
-/*  Settings in the words of odvgp_config_set. `whole`: targets are counts below this number. */
-typedef struct setup {
-	const char *settings;
-	ptrdiff_t outputs, columns;
-	int whole;
-} setup;
 static const setup setups[] = {{"mean_part=orth optim.batch=90", 1, 1, 0},
 		{"mean_part=orth optim.batch=90 optim.gamma_step=exact reproduce.update=natgrad_first", 2,
 				2, 0},
@@ -158,31 +153,17 @@ static odvgp_real X[ROWS * INPUTS], Y[ROWS * MOST_COLUMNS];
 
 static void fill(const setup *s)
 {
-	ptrdiff_t i, d;
 	test_seed = 17;
-	for (i = 0; i < ROWS * INPUTS; i++) X[i] = (odvgp_real)test_normal();
-	for (i = 0; i < ROWS; i++)
-		for (d = 0; d < s->columns; d++) {
-			double y = sin((double)X[i * INPUTS + d % INPUTS]) + 0.1 * test_normal();
-			if (s->whole) y = floor(fmin(fmax(0.5 * y + 0.5, 0), 0.999) * s->whole);
-			if (s->columns == 3 && d) y = 1 + 0.1 * y; /* weights, known noise */
-			Y[i * s->columns + d] = (odvgp_real)y;
-		}
-	if (strstr(s->settings, "missing"))
-		for (i = 0; i < ROWS; i += 37) Y[i] = (odvgp_real)NAN;
+	setup_rows(s, X, Y, ROWS, INPUTS);
 }
 
 static odvgp_config config_of(const setup *s)
 {
 	odvgp_config c = odvgp_config_defaults(ROWS, INPUTS, s->outputs, 7, 9);
-	char word[100];
-	const char *at = s->settings;
-	int n;
 	c.isa = test_isa();
 	c.shards = 8;
 	c.tile = 12;
-	for (; sscanf(at, " %99s%n", word, &n) == 1; at += n)
-		if (odvgp_config_set(&c, word, NULL)) c.N = 0; /* refused later */
+	if (setup_words(s, &c, NULL)) c.N = 0; /* refused later */
 	return c;
 }
 
@@ -233,6 +214,7 @@ static odvgp_status open_config(rank *r, const odvgp_config *c, odvgp_reduce *re
 	r->to = ROWS;
 	if (own.cut && !s) s = odvgp_rank_rows(r->m, r->number, r->size, &r->from, &r->to, &r->info);
 	if (!s && r->variant == 5 && r->number == 3) set_number(r->m, "noise_variance", 0.7);
+	if (!s && r->variant == 8 && r->number == 3) odvgp_set_trainable(r->m, "Z_beta", 0, NULL);
 	if (!s) s = odvgp_set_reduce(r->m, &own, &r->info);
 	return s;
 }
@@ -253,20 +235,13 @@ static void keep(rank *r)
 	r->file = malloc(r->file_bytes);
 	if (odvgp_save_memory(r->m, NULL, NULL, 0, r->file, r->file_bytes, NULL)) r->file_bytes = 0;
 }
-/*  What an error must not change: parameters, Adam's moments, steps. */
+/*  What an error must not change. */
 static void keep_parameters(rank *r)
 {
-	const odvgp_model *m = r->m;
-	ptrdiff_t n = m->par.count, k = m->par.positive, a = m->par.adam;
-	odvgp_real *to = (odvgp_real *)malloc((size_t)(n + k + 2 * a + 1) * sizeof *to);
+	const bytes now = parameters(r->m);
 	free(r->file);
-	r->file = to;
-	r->file_bytes = (size_t)(n + k + 2 * a + 1) * sizeof *to;
-	memcpy(to, m->par.theta, (size_t)n * sizeof *to);
-	memcpy(to + n, m->par.value, (size_t)k * sizeof *to);
-	if (a) memcpy(to + n + k, m->m1, (size_t)a * sizeof *to);
-	if (a) memcpy(to + n + k + a, m->m2, (size_t)a * sizeof *to);
-	to[n + k + 2 * a] = (odvgp_real)odvgp_steps_done(m);
+	r->file = now.at;
+	r->file_bytes = now.count;
 }
 static int same(const rank *a, const rank *b)
 {
@@ -661,10 +636,10 @@ static void differ(rank *r)
 TEST(ranks_that_differ_are_told_how)
 {
 	static const char *const want[] = {"executable", "table", "config", "config", "config",
-			"parameters", "instruction set", ""};
+			"parameters", "instruction set", "", "state"};
 	int k, i;
 	fill(&setups[0]);
-	for (k = 0; k < 8; k++) {
+	for (k = 0; k < 9; k++) {
 		rank r[RANKS];
 		memset(r, 0, sizeof r);
 		for (i = 0; i < RANKS; i++) r[i].s = &setups[0], r[i].variant = k;

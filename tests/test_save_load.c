@@ -926,6 +926,10 @@ TEST(functions_are_scaled)
 			if (i == 2) other.reproduce.gamma_coords = ODVGP_GAMMA_COORDS_DIFFERENTIATED;
 			if (odvgp_model_size(&other, NULL)) scales_f(kind, &other, 4, 2, power);
 		}
+		if (c.functions) {
+			c.independent = 1; /* all functions share the mixing */
+			scales_f(kind, &c, 4, 2, power);
+		}
 	}
 	kind_model k = kind_make(0);
 	odvgp_real *before = moments_of_f(k.m, k.X), *after;

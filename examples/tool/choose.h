@@ -144,8 +144,7 @@ static void candidate_transform(choice *c, int k, int kind)
 	memcpy(d.s.x_mean, c->fit.s.x_mean, (size_t)D * sizeof(double));
 	memcpy(d.s.x_scale, c->fit.s.x_scale, (size_t)D * sizeof(double));
 	choose_transform(&d, &c->before, parts, 2, kind);
-	for (ptrdiff_t i = 0; i < D; i++) free((double *)(uintptr_t)d.s.transforms[i].from);
-	free(d.s.transforms);
+	transforms_free(d.s.transforms, D);
 	free(d.s.x_mean);
 	c->list[k].X = c->X[k];
 	c->list[k].X_valid = c->X_valid[k];

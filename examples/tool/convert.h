@@ -19,10 +19,8 @@ enum {
 	CONVERT_FIRST = 1 << 26,
 	/* Lines that table.h looks at to guess a header, and some. */
 	CONVERT_LINES = 1100,
-	/* A row that is longer is none. */
+	/* Bytes of the longest row. */
 	CONVERT_LONGEST = 1 << 30,
-	/* Rows that differ are counted up to here. */
-	CONVERT_DISTINCT = 100000,
 	CONVERT_ROWS = 4096
 };
 
@@ -40,7 +38,7 @@ typedef struct convert_column {
 	/* Different numbers. */
 	double seen[TABLE_MIXED_NUMBERS];
 	int count;
-	/* Lines of a missing cell, misfits: has it had one? */
+	/* Cells that are not missing. */
 	ptrdiff_t values;
 } convert_column;
 
@@ -49,14 +47,16 @@ typedef struct conversion {
 	int files;
 	const table_options *how;
 	watch *watch;
-	/* The whole, and what is written; [columns] has a column had a value? */
+	/* The table that is written, all but its rows; where they go, its name in sentences; [columns]
+	   has a column had a value? */
 	table all;
 	odvt_writer to;
 	const char *name;
 	char *known;
 	/* [files][columns] of decisions, and whether the last column is left out. */
 	char **decided, *drop;
-	/* The current file: [columns]; lines of all before it; bytes of all, and those that are read. */
+	/* Of the current file: its columns, the lines of all files before it. Bytes of all files, and
+	   those that have been read. */
 	convert_column *column;
 	long lines;
 	double bytes, done;
@@ -70,7 +70,19 @@ typedef struct conversion {
 
 /* ---- rows ---- */
 
-enum { DISTINCT_SLOTS = 1 << 18 };
+/*  Rows that differ are counted up to here; a set of their hashes. */
+enum { DISTINCT_MOST = 100000, DISTINCT_SLOTS = 1 << 18 };
+
+/*  Puts a hash into a set [DISTINCT_SLOTS], whose free slots are 0. Returns 1 if it is new. */
+static int distinct_add(uint64_t *slot, uint64_t h)
+{
+	h |= !h;
+	size_t at = (size_t)h % DISTINCT_SLOTS;
+	while (slot[at] && slot[at] != h) at = (at + 1) % DISTINCT_SLOTS;
+	if (slot[at]) return 0;
+	slot[at] = h;
+	return 1;
+}
 
 static void convert_distinct(conversion *c, const double *cell)
 {
@@ -78,12 +90,9 @@ static void convert_distinct(conversion *c, const double *cell)
 	if (c->all.distinct_more) return;
 	for (int k = 0; k < c->all.columns; k++)
 		h = odvt__mix(h ^ odvt__real_bits(isnan(cell[k]) ? NAN : cell[k] + 0.0)) + 1;
-	h |= !h;
-	size_t at = (size_t)h % DISTINCT_SLOTS;
-	while (c->distinct[at] && c->distinct[at] != h) at = (at + 1) % DISTINCT_SLOTS;
-	if (c->distinct[at]) return;
-	if (c->all.distinct == CONVERT_DISTINCT) c->all.distinct_more = 1;
-	else c->distinct[at] = h, c->all.distinct++;
+	if (!distinct_add(c->distinct, h)) return;
+	if (c->all.distinct == DISTINCT_MOST) c->all.distinct_more = 1;
+	else c->all.distinct++;
 }
 
 static void convert_line(conversion *c, long line)
@@ -246,16 +255,9 @@ static csv_stream csv_open(const char *path)
 #if defined(_WIN32)
 	die(BAD_INPUT, "%s: is compressed; unpack it first (gunzip)", s.path);
 #else
-	/* gzip's standard input is the file. */
-	int standard = dup(0);
-	if (fseek(s.file, 0, SEEK_SET) || lseek(fileno(s.file), 0, SEEK_SET) != 0)
+	if (fseek(s.file, 0, SEEK_SET))
 		die(BAD_INPUT, "%s: is compressed; unpack it first (gunzip)", s.path);
-	if (s.file != stdin) dup2(fileno(s.file), 0);
-	FILE *pipe = popen("gzip -dc 2>/dev/null", "r");
-	if (standard >= 0) {
-		dup2(standard, 0);
-		close(standard);
-	}
+	FILE *pipe = table__gzip(fileno(s.file));
 	if (!pipe) die(FAILED, "%s: is compressed, and gzip cannot be run", s.path);
 	if (s.file != stdin) fclose(s.file);
 	s.file = pipe;

@@ -111,7 +111,7 @@ static double measured_rate(const workers *w, int processors)
 	free(C);
 	free(block);
 	if (!n) return 0;
-	qsort(each, (size_t)n, sizeof *each, by_value);
+	qsort(each, (size_t)n, sizeof *each, by_number);
 	return 2.0 * SIDE * SIDE * SIDE / fmax(1e-9, processors ? spent : each[n / 2]);
 }
 

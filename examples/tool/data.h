@@ -775,11 +775,8 @@ static rows complete_rows(const schema *s, const table *t, const binding *b, con
     the year is 1 on January 1, a day of the week 1 on Monday; both with the time as a fraction. */
 static double *encode_date(const field *f, double days, double *x)
 {
-	int year = 1970 + (int)floor(days / 365.2425);
-	while (table_days(year, 1, 1) > days) year--;
-	while (table_days(year + 1, 1, 1) <= days) year++;
 	if (f->date_parts & 1) *x++ = days;
-	if (f->date_parts & 2) *x++ = 1 + days - table_days(year, 1, 1);
+	if (f->date_parts & 2) *x++ = 1 + days - table_days(year_of(days), 1, 1);
 	if (f->date_parts & 4) *x++ = 1 + days + 3 - 7 * floor((days + 3) / 7);
 	return x;
 }
@@ -849,8 +846,8 @@ static void check_header(const table *t, const char *path, const schema *s)
     these places are those of the others. */
 static void drop_trailing(table *t, const schema *s)
 {
-	/* Tables that were converted have none. */
-	if (t->close || !table_trails(t)) return;
+	/* Tables that were converted have none, in memory or not. */
+	if (t->fetch || !table_trails(t)) return;
 	if (s && by_place(s, t)) {
 		int *as_it_is = places_of(s, t->columns), *without = places_of(s, t->columns - 1),
 			drop = !as_it_is && without;
@@ -955,8 +952,7 @@ static int next_tile(tile *t, const part *p, large *disk, int wants)
 	t->Y = p->Y;
 	t->n = p->n;
 	if (p->X || !disk) return 1;
-	ptrdiff_t most = larger(1, smaller(LARGE_TILE, STORED_WINDOW / 8 / larger(1, disk->s->D)));
-	t->n = smaller(most, p->n - t->first);
+	t->n = smaller(large_tile(disk->s), p->n - t->first);
 	large_need(
 			disk, t->first, t->n, wants & TILE_X ? disk->X : NULL, wants & TILE_Y ? disk->Y : NULL);
 	t->X = disk->X;
@@ -1060,22 +1056,15 @@ static ptrdiff_t count_distinct(const double *X, ptrdiff_t n, ptrdiff_t D)
 	return count;
 }
 
-/*  The same of rows on the disk, of which at most LARGE_DISTINCT are counted. Their hashes stand for
+/*  The same of rows on the disk, of which at most DISTINCT_MOST are counted. Their hashes stand for
     them. */
 static ptrdiff_t count_distinct_tiles(const part *p, large *disk)
 {
-	enum { ROOM = 1 << 18 };
-	uint64_t *slot = take(ROOM, sizeof *slot);
+	uint64_t *slot = take(DISTINCT_SLOTS, sizeof *slot);
 	ptrdiff_t count = 0, D = disk->s->D;
-	for (tile t = {0}; count < LARGE_DISTINCT && next_tile(&t, p, disk, TILE_X);)
-		for (ptrdiff_t i = 0; i < t.n && count < LARGE_DISTINCT; i++) {
-			uint64_t h = hash_doubles(0, t.X + i * D, D);
-			h |= !h;
-			size_t at = (size_t)h % ROOM;
-			while (slot[at] && slot[at] != h) at = (at + 1) % ROOM;
-			count += !slot[at];
-			slot[at] = h;
-		}
+	for (tile t = {0}; count < DISTINCT_MOST && next_tile(&t, p, disk, TILE_X);)
+		for (ptrdiff_t i = 0; i < t.n && count < DISTINCT_MOST; i++)
+			count += distinct_add(slot, hash_doubles(0, t.X + i * D, D));
 	free(slot);
 	return count;
 }
@@ -1372,12 +1361,6 @@ static void drop_constants(dataset *d, const table *t, const rows *train, const 
 	free(constant);
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
 /*  Columns that are looked at in one pass over the rows. */
 enum { OUTLIER_COLUMNS = 64, OUTLIER_ROWS = 10000 };
 
@@ -1397,7 +1380,7 @@ static void find_outliers_of(
 	}
 	for (int c = 0; c < count; c++) {
 		double *own = sorted + c * n;
-		qsort(own, (size_t)n, sizeof *own, by_value);
+		qsort(own, (size_t)n, sizeof *own, by_number);
 		median[c] = own[n / 2];
 		spread[c] = own[n - 1 - n / 10] - own[n / 10];
 	}
@@ -1633,7 +1616,7 @@ static void levels_make(dataset *d, const options *o)
 		means[i] = take_doubles(LEVEL_FOLDS, (ptrdiff_t)f->level_count + 1);
 		for (int j = 0; j <= LEVEL_FOLDS; j++) {
 			int last = j == LEVEL_FOLDS;
-			level_means(f, code, 1, y, p->n, last ? NULL : fold, j, f->means);
+			level_means(f, code, y, p->n, last ? NULL : fold, j, f->means);
 			if (!last)
 				memcpy(means[i] + j * (f->level_count + 1), f->means,
 						((size_t)f->level_count + 1) * sizeof *y);
@@ -1657,7 +1640,7 @@ static void levels_make(dataset *d, const options *o)
 static void levels_begin(schema *s, const options *o)
 {
 	int means = 0;
-	if (position_in(level_words, o->value[OPT_LEVELS]) != LEVELS_MEANS) return;
+	if (option_choice(o, OPT_LEVELS) != LEVELS_MEANS) return;
 	for (int i = 0; i < s->input_count; i++) {
 		field *f = &s->inputs[i];
 		if (!f->level_count || f->ordinal) continue;
@@ -1685,7 +1668,7 @@ static const char *transform_input(dataset *d, ptrdiff_t input, int kind)
 	const part *p = &d->train;
 	double *sorted = train_numbers(d, TILE_X, input);
 	odvgp_transform *t = &s->transforms[input];
-	qsort(sorted, (size_t)p->n, sizeof *sorted, by_value);
+	qsort(sorted, (size_t)p->n, sizeof *sorted, by_number);
 	free((double *)(uintptr_t)t->from);
 	const char *reason = transform_fit(t, kind, sorted, p->n);
 	odvgp_real any = 0;
@@ -1748,8 +1731,7 @@ static void transforms_fit(dataset *d, const table *t, const char *list)
 	free(copy);
 	for (ptrdiff_t k = 0; k < s->D; k++) any |= s->transforms[k].kind != ODVGP_TRANSFORM_NONE;
 	if (any) return;
-	for (ptrdiff_t k = 0; k < s->D; k++) free((double *)(uintptr_t)s->transforms[k].from);
-	free(s->transforms);
+	transforms_free(s->transforms, s->D);
 	s->transforms = NULL;
 }
 
@@ -1788,7 +1770,7 @@ static void target_make(dataset *d, const options *o)
 				name);
 	double *sorted = train_numbers(d, TILE_Y, 0);
 	odvgp_column_scales(sorted, d->train.n, 1, &s->y_raw[0], &s->y_raw[1], NULL);
-	qsort(sorted, (size_t)d->train.n, sizeof *sorted, by_value);
+	qsort(sorted, (size_t)d->train.n, sizeof *sorted, by_number);
 	const char *reason = transform_fit(&s->y, kind, sorted, d->train.n);
 	free(sorted);
 	if (reason)
@@ -1800,7 +1782,7 @@ static void target_make(dataset *d, const options *o)
 static void indicators_stay(schema *s, const options *o)
 {
 	ptrdiff_t at = 0;
-	if (position_in(level_words, o->value[OPT_LEVELS]) != LEVELS_SHARED) return;
+	if (option_choice(o, OPT_LEVELS) != LEVELS_SHARED) return;
 	for (int i = 0; i < s->input_count; i++)
 		for (ptrdiff_t k = field_inputs(&s->inputs[i]); k > 0; k--, at++)
 			if (!has_numbers(&s->inputs[i])) s->x_mean[at] = 0, s->x_scale[at] = 1;
@@ -1840,7 +1822,7 @@ static char *transform_proposal(const schema *s, const part *p)
 		ptrdiff_t input = first_input(s, i), n = p->n;
 		if (!has_numbers(&s->inputs[i]) || field_inputs(&s->inputs[i]) > 1) continue;
 		for (ptrdiff_t k = 0; k < n; k++) sorted[k] = p->X[k * s->D + input];
-		qsort(sorted, (size_t)n, sizeof *sorted, by_value);
+		qsort(sorted, (size_t)n, sizeof *sorted, by_number);
 		double low = sorted[n / 2] - sorted[0], high = sorted[n - 1] - sorted[n / 2],
 			   middle = sorted[n - 1 - n / 4] - sorted[n / 4];
 		int skewed = high > 5 * low, far = low + high > 10 * middle;
@@ -1921,9 +1903,7 @@ static double *probe_run(const probe *r, const dataset *d, const table *t, const
 	if (!bad)
 		bad = odvgp_predict_logp(&server, X + n * D, Y + n * P, r->held, logp, scratch, size, NULL);
 	if (m) odvgp_model_free(m);
-	for (ptrdiff_t k = 0; own.s.transforms && k < D; k++)
-		free((double *)(uintptr_t)own.s.transforms[k].from);
-	free(own.s.transforms);
+	transforms_free(own.s.transforms, D);
 	free(scratch), free(block), free(X), free(Y), free(mean), free(scale);
 	if (!bad) return logp;
 	free(logp);
@@ -2050,7 +2030,16 @@ static void dataset_make(dataset *d, const table *t, const options *o, const sch
 		part *p = parts[k];
 		if (k == PART_TRAIN && d->disk) continue;
 		if (s->transforms) odvgp_transform_columns(p->X, p->n, s->D, s->transforms, p->X, NULL);
-		for (ptrdiff_t i = 0; i < p->n && s->y.kind; i++) p->Y[i] = target_of(s, p->Y[i]);
+		for (ptrdiff_t i = 0; i < p->n && s->y.kind; i++) {
+			double y = p->Y[i];
+			p->Y[i] = target_of(s, y);
+			if (isnan(p->Y[i]))
+				die(BAD_INPUT,
+						"%s: line %ld, %s: %g is too far below the training rows for "
+						"--target-transform log; asinh takes all numbers",
+						path_text(k == PART_TEST && o->value[OPT_TEST] ? o->value[OPT_TEST] : path),
+						p->line[i], COLUMN_TEXT(s->targets[0].column, s->targets[0].name), y);
+		}
 	}
 	if (d->disk) d->disk->stage = LARGE_TRANSFORMED;
 	schema_scales(s, &d->train, d->disk);

@@ -7,10 +7,11 @@
 
 /* ---- what a table holds ---- */
 
-/*  Reads all rows, which checks their blocks; the hash of all must be the one that the table knows. */
+/*  Reads all blocks, which checks them, and all rows, whose cells must be what their columns hold. */
 static void describe_check(const table *t)
 {
 	stored *s = t->stored;
+	if (s->table && odvt_check(s->table)) die(BAD_INPUT, "%s", s->table->error);
 	for (ptrdiff_t i = 0, n; i < t->rows; i += n) {
 		n = smaller(s->room, t->rows - i);
 		if (stored_rows(s, i, n, s->window, 0)) die(FAILED, "%s", s->error);

@@ -7,7 +7,7 @@
 #ifndef TOOL_LARGE_H
 #define TOOL_LARGE_H
 
-enum { LARGE_TILE = 4096, LARGE_DISTINCT = 100000 };
+enum { LARGE_TILE = 4096 };
 
 enum { LARGE_RAW, LARGE_TRANSFORMED, LARGE_SCALED };
 
@@ -30,7 +30,7 @@ typedef struct large {
 	int borrows;
 	/* [columns], [D], [targets]: one row. */
 	double *cell, *x, *y;
-	/* [LARGE_TILE,...]; and its lines. */
+	/* [large_tile,...] */
 	double *X, *Y;
 	/* Memory of the library's readers. */
 	void **reader;
@@ -38,6 +38,12 @@ typedef struct large {
 } large;
 
 static ptrdiff_t large_row(const large *l, ptrdiff_t k) { return l->r.row ? l->r.row[k] : k; }
+
+/*  Rows that X and Y have room for. */
+static ptrdiff_t large_tile(const schema *s)
+{
+	return larger(1, smaller(LARGE_TILE, STORED_WINDOW / 8 / larger(1, s->D)));
+}
 
 /*  Takes the rows out of *r. */
 static large *large_make(const table *t, const schema *s, const char *path, rows *r)
@@ -52,7 +58,7 @@ static large *large_make(const table *t, const schema *s, const char *path, rows
 		rows_free(&l->r);
 		l->r.row = NULL;
 	} else l->r.row = resize(l->r.row, (size_t)larger(1, l->r.n), sizeof *l->r.row);
-	ptrdiff_t tile = larger(1, smaller(LARGE_TILE, STORED_WINDOW / 8 / larger(1, s->D)));
+	ptrdiff_t tile = large_tile(s);
 	l->cell = take_doubles(t->columns, 1);
 	l->x = take_doubles(s->D, 1);
 	l->y = take_doubles(s->target_count, 1);

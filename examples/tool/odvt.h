@@ -329,6 +329,9 @@ static inline const char *odvt__disagree(const table *t)
 		int texts = 0;
 		if ((c->name != NULL) != t->header) return "a name";
 		if (c->text && c->date) return "a kind";
+		if (c->date && c->low <= c->high &&
+				!(c->low >= ODVT_FIRST_DAY && c->high <= ODVT_LAST_DAY))
+			return "a range";
 		if (!c->missing != !c->missing_line) return "a missing cell";
 		if (c->text != (c->level_count > 0)) return "a number of levels";
 		for (int k = 0; k < c->level_count && c->mixed && !texts; k++)
@@ -403,19 +406,18 @@ odvt__fail(odvt *o, const char *format, ...)
 	return 1;
 }
 
-/*  Reads `count` blocks. Returns how many bytes there are; -1: failed, see errno. */
-static inline ptrdiff_t odvt__pread(int file, void *to, uint64_t block, int count)
+/*  Reads `need` bytes from byte `at` on. Returns how many there are; -1: failed, see errno. */
+static inline ptrdiff_t odvt__pread(int file, void *to, uint64_t at, size_t need)
 {
-	size_t need = (size_t)count * ODVT_BLOCK, done = 0;
-	off_t at = (off_t)(block * ODVT_BLOCK);
+	size_t done = 0;
 #ifdef _WIN32
-	if (lseek(file, at, SEEK_SET) < 0) return -1;
+	if (lseek(file, (off_t)at, SEEK_SET) < 0) return -1;
 #endif
 	while (done < need) {
 #ifdef _WIN32
 		ptrdiff_t n = (ptrdiff_t)read(file, (char *)to + done, (unsigned)(need - done));
 #else
-		ptrdiff_t n = (ptrdiff_t)pread(file, (char *)to + done, need - done, at + (off_t)done);
+		ptrdiff_t n = (ptrdiff_t)pread(file, (char *)to + done, need - done, (off_t)(at + done));
 #endif
 		if (n < 0 && errno == EINTR) continue;
 		if (n < 0) return -1;
@@ -433,7 +435,7 @@ static inline uint64_t odvt__blocks(const odvt *o)
 /*  Reads blocks and checks each. */
 static inline int odvt__load(odvt *o, unsigned char *to, uint64_t block, int count)
 {
-	ptrdiff_t n = odvt__pread(o->file, to, block, count);
+	ptrdiff_t n = odvt__pread(o->file, to, block * ODVT_BLOCK, (size_t)count * ODVT_BLOCK);
 	unsigned long long all = (unsigned long long)odvt__blocks(o) - 1;
 	if (n < 0)
 		return odvt__fail(o, "block %llu of %llu cannot be read: %s", (unsigned long long)block,
@@ -467,7 +469,7 @@ static inline int odvt__check_same(odvt *o)
 	if (fstat(o->file, &is)) return odvt__fail(o, "cannot be read: %s", strerror(errno));
 	if (odvt__same_time(&is, &o->is)) return 0;
 	o->there = 0;
-	if (odvt__pread(o->file, first, 0, 1) == ODVT_BLOCK &&
+	if (odvt__pread(o->file, first, 0, sizeof first) == ODVT_BLOCK &&
 			memcmp(first, o->first, sizeof first) != 0)
 		return odvt__fail(o, "was replaced by another table while it was read");
 	/* A file that is cut, or partly written, is found by its blocks. */
@@ -533,6 +535,22 @@ static inline int odvt_rows(odvt *o, const table_column *column, ptrdiff_t first
 	return 0;
 }
 
+/*  Do the hashes of all blocks make the one that block 0 holds? Then none is another table's. */
+static inline int odvt_check(odvt *o)
+{
+	uint64_t digest = 0, end = odvt__blocks(o);
+	o->there = 0;
+	for (uint64_t block = 1; block < end; block += ODVT_PIECE) {
+		int count = end - block < ODVT_PIECE ? (int)(end - block) : ODVT_PIECE;
+		if (odvt__load(o, o->piece, block, count)) return 1;
+		for (int i = 0; i < count; i++)
+			digest = odvt__mix(digest ^ odvt__get64(o->piece + i * ODVT_BLOCK + ODVT_CONTENT));
+	}
+	if (digest != odvt__get64(o->first + 48))
+		return odvt__fail(o, "has blocks of another table: convert the data again");
+	return 0;
+}
+
 static inline void odvt_close(odvt *o)
 {
 	if (!o) return;
@@ -547,7 +565,7 @@ static inline int odvt__read_first(odvt *o)
 {
 	const unsigned char *b = o->first;
 	uint64_t rows, columns, most = (uint64_t)1 << 48;
-	ptrdiff_t n = odvt__pread(o->file, o->first, 0, 1);
+	ptrdiff_t n = odvt__pread(o->file, o->first, 0, sizeof o->first);
 	if (n < 0) return odvt__fail(o, "cannot be read: %s", strerror(errno));
 	if (n < 16 || memcmp(b, odvt_magic, 8) != 0) return odvt__fail(o, "is no table of odvgp");
 	if (odvt__get64(b + 8) != ODVT_VERSION)

@@ -517,6 +517,20 @@ NO_RETURN static void die_unknown_option(const char *name, size_t length, int co
 	die(BAD_INPUT, "unknown option --%.*s; odvgp help %s lists all", (int)length, name, commands);
 }
 
+/*  The argument is no option; where it is a file, the option that takes it is named. */
+NO_RETURN static void die_stray(const options *o, const char *argument, int command)
+{
+	size_t n = strlen(argument);
+	int is_model = n > 6 && strcmp(argument + n - 6, ".odvgp") == 0, id = OPT_DATA;
+	FILE *f = fopen(argument, "rb");
+	if (is_model || !(option_list[id].where & command))
+		id = command == TRAIN ? OPT_RESUME : OPT_MODEL;
+	if (f && (option_list[id].where & command) && !o->given[id])
+		die(BAD_INPUT, "unexpected argument '%s'; did you mean --%s %s?", argument,
+				option_list[id].name, argument);
+	die(BAD_INPUT, "unexpected argument '%s'; options begin with --", argument);
+}
+
 /*  Reads the arguments of a command up to --help; returns 1 if that was met. */
 static int options_parse(options *o, int command, int argc, char **argv)
 {
@@ -536,8 +550,7 @@ static int options_parse(options *o, int command, int argc, char **argv)
 			argv[o->files++] = argv[i];
 			continue;
 		}
-		if (strncmp(argv[i], "--", 2) != 0 || !*name)
-			die(BAD_INPUT, "unexpected argument '%s'; options begin with --", argv[i]);
+		if (strncmp(argv[i], "--", 2) != 0 || !*name) die_stray(o, argv[i], command);
 		size_t length = strcspn(name, "=");
 		if (name[length]) value = name + length + 1;
 		int id = 0;

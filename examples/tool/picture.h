@@ -254,16 +254,17 @@ static void picture_labels(picture *p, const subject *s, ptrdiff_t input, ptrdif
 static void picture_one_input(picture *p, const subject *s)
 {
 	const dataset *d = s->d;
+	const part *rows = rows_in_memory(d);
 	double zero = 0;
 	ptrdiff_t n;
 	picture_scene(p, "Data and fit", s->input[0], of_classes(s) ? s->share : s->target);
-	double *x = picked_x(p, s, rows_in_memory(d)->X, rows_in_memory(d)->n, 0, PICTURE_POINTS, &n);
+	double *x = picked_x(p, s, rows->X, rows->n, 0, PICTURE_POINTS, &n);
 	/* The legend shows what comes first: of classes, lines. */
 	if (of_classes(s)) picture_slice(p, s, &zero, 0);
 	if (of_classes(s)) picture_labels(p, s, 0, -1);
 	else
 		picture_item(p, PLOT_POINTS, "training rows", x,
-				picked_y(p, s, rows_in_memory(d)->Y, rows_in_memory(d)->n, PICTURE_POINTS), NULL, n, 7, 0);
+				picked_y(p, s, rows->Y, rows->n, PICTURE_POINTS), NULL, n, 7, 0);
 	if (d->test.n && !of_classes(s)) {
 		x = picked_x(p, s, d->test.X, d->test.n, 0, PICTURE_POINTS, &n);
 		picture_item(p, PLOT_POINTS, "test rows", x,
@@ -328,14 +329,15 @@ static void cells_values(cells *c, const subject *s, const forecast *f)
 static void picture_two_inputs(picture *p, const subject *s)
 {
 	const dataset *d = s->d;
+	const part *rows = rows_in_memory(d);
 	const int classes = of_classes(s) ? d->s.targets[0].level_count : 0;
 	cells c = cells_make(p, s);
 	forecast f = forecast_make(c.n, &d->s);
 	forecast_run(&f, &s->server, s->w, c.X, c.n);
 	cells_values(&c, s, &f);
 	ptrdiff_t n;
-	double *rows_x = picked_x(p, s, rows_in_memory(d)->X, rows_in_memory(d)->n, 0, PICTURE_MARKS, &n),
-		   *rows_y = picked_x(p, s, rows_in_memory(d)->X, rows_in_memory(d)->n, 1, PICTURE_MARKS, &n);
+	double *rows_x = picked_x(p, s, rows->X, rows->n, 0, PICTURE_MARKS, &n),
+		   *rows_y = picked_x(p, s, rows->X, rows->n, 1, PICTURE_MARKS, &n);
 	for (int k = 0; k < 2; k++) {
 		plot_scene *scene = picture_scene(p, s->map[k], s->input[0], s->input[1]);
 		scene->xmin = raw_x(s, c.low[0], 0), scene->xmax = raw_x(s, c.high[0], 0);
@@ -377,14 +379,14 @@ static const double *typical_row(const subject *s)
 static void picture_slices(picture *p, const subject *s)
 {
 	static const char *const titles[] = {"Most important input", "Second input", "Third input"};
+	const part *rows = rows_in_memory(s->d);
 	const double *row = typical_row(s);
 	for (int k = 0; k < 3; k++) {
 		ptrdiff_t n;
 		picture_scene(
 				p, s->ranked ? titles[k] : NULL, s->input[k], of_classes(s) ? s->share : s->target);
 		picture_slice(p, s, row, s->important[k]);
-		double *x =
-				picked_x(p, s, rows_in_memory(s->d)->X, rows_in_memory(s->d)->n, s->important[k], PICTURE_MARKS, &n);
+		double *x = picked_x(p, s, rows->X, rows->n, s->important[k], PICTURE_MARKS, &n);
 		picture_item(p, PLOT_RUG, "training rows", x, x, NULL, n, 7, 0);
 	}
 	plot_same_y(&p->scene[p->scenes - 3], 3);

@@ -300,7 +300,7 @@ static void plan_print(const plan *p, const options *o, const dataset *d, const 
 	const int ids[] = {OPT_BASIS, OPT_BETA, OPT_GAMMA, by_clock(o) ? OPT_MINUTES : OPT_ITERS,
 			OPT_WARM, OPT_PATIENCE, OPT_FIT_Q};
 	if (!p->made || o->given[OPT_QUIET]) return;
-	fprintf(stderr, "auto: %td rows: ", d->train.n);
+	fprintf(stderr, "auto: %td rows:", d->train.n);
 	for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
 		if (o->value[ids[i]] && !(ids[i] == OPT_GAMMA && !basis_of(o)->gamma) &&
 				!same_value(o->value[ids[i]], option_list[ids[i]].preset))

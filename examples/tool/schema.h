@@ -323,6 +323,13 @@ static void fields_free(field *fields, int count)
 	free(fields);
 }
 
+/*  Transforms [D] whose knots are their own; NULL: none. */
+static void transforms_free(odvgp_transform *t, ptrdiff_t D)
+{
+	for (ptrdiff_t d = 0; t && d < D; d++) free((double *)(uintptr_t)t[d].from);
+	free(t);
+}
+
 static void schema_free(schema *s)
 {
 	fields_free(s->inputs, s->input_count);
@@ -333,9 +340,7 @@ static void schema_free(schema *s)
 	free(s->y_scale);
 	free(s->x_low);
 	free(s->x_high);
-	for (ptrdiff_t d = 0; s->transforms && d < s->D; d++)
-		free((double *)(uintptr_t)s->transforms[d].from);
-	free(s->transforms);
+	transforms_free(s->transforms, s->D);
 	free((double *)(uintptr_t)s->y.from);
 	free(s->dataset);
 	free(s->target_text);

@@ -578,21 +578,32 @@ static inline int table__is_packed(const char *text, size_t size)
 
 static inline char *table__slurp(table__reader *r, FILE *f, const char *head, size_t size, int raw);
 
+#if defined(_POSIX_C_SOURCE) && _POSIX_C_SOURCE >= 200112L
+/*  Runs gzip with this file, from its beginning, as its standard input. Returns what it unpacks;
+    NULL: it cannot be run. */
+static inline FILE *table__gzip(int file)
+{
+	FILE *pipe = NULL;
+	int standard = dup(0);
+	if (lseek(file, 0, SEEK_SET) == 0 && dup2(file, 0) == 0)
+		pipe = popen("gzip -dc 2>/dev/null", "r");
+	if (standard >= 0) {
+		dup2(standard, 0);
+		close(standard);
+	}
+	return pipe;
+}
+#endif
+
 /*  Reads a packed file, whose beginning is in head [size], through gzip. A file of its own takes
-    the bytes and becomes the standard input of gzip. */
+    the bytes. */
 static inline char *table__unpack(table__reader *r, FILE *f, const char *head, size_t size)
 {
 #if defined(_POSIX_C_SOURCE) && _POSIX_C_SOURCE >= 200112L
 	char *packed = table__slurp(r, f, head, size, 1), *text = NULL;
 	FILE *file = packed ? tmpfile() : NULL, *pipe = NULL;
-	int standard = dup(0), bad = !file;
-	if (!bad) bad = fwrite(packed, 1, r->size, file) != r->size || fflush(file);
-	if (!bad) bad = lseek(fileno(file), 0, SEEK_SET) != 0 || dup2(fileno(file), 0) != 0;
-	if (!bad) pipe = popen("gzip -dc 2>/dev/null", "r");
-	if (standard >= 0) {
-		dup2(standard, 0);
-		close(standard);
-	}
+	if (file && fwrite(packed, 1, r->size, file) == r->size && !fflush(file))
+		pipe = table__gzip(fileno(file));
 	if (pipe) {
 		text = table__slurp(r, pipe, NULL, 0, 0);
 		if (pclose(pipe) && text) {

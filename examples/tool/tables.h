@@ -55,8 +55,8 @@ static void npy_open(npy *a, int file, const char *path, table *t)
 	char *end = NULL;
 	a->size = strncmp(type, "<f8'", 4) == 0 ? 8 : strncmp(type, "<f4'", 4) == 0 ? 4 : 0;
 	if (!a->size)
-		die(BAD_INPUT, "%s: holds %.12s, and must hold float32 or float64, '<f4' or '<f8'", path,
-				type);
+		die(BAD_INPUT, "%s: holds '%.*s', and must hold float32 or float64, '<f4' or '<f8'", path,
+				(int)smaller(12, (ptrdiff_t)strcspn(type, "'")), type);
 	if (strncmp(order, "False", 5) != 0)
 		die(BAD_INPUT, "%s: is stored by columns: save numpy.ascontiguousarray(x)", path);
 	errno = 0;
@@ -87,29 +87,17 @@ static void npy_open(npy *a, int file, const char *path, table *t)
 static int npy_numbers(npy *a, uint64_t first, size_t count, double *to, char *error, size_t size)
 {
 	struct stat is;
-	size_t need = count * (unsigned)a->size, done = 0;
+	size_t need = count * (unsigned)a->size;
 	/* The numbers begin at the end, and are widened from the front. */
 	unsigned char *raw = (unsigned char *)(void *)to + count * 8 - need, *from = raw;
-	off_t at = (off_t)(a->start + first * (unsigned)a->size);
 	if (fstat(a->file, &is) || !odvt__same_time(&is, &a->is)) {
 		snprintf(error, size, "%s: was changed while it was read", a->path);
 		return 1;
 	}
-#ifdef _WIN32
-	if (lseek(a->file, at, SEEK_SET) < 0) at = -1;
-#endif
-	while (done < need) {
-#ifdef _WIN32
-		ptrdiff_t n = (ptrdiff_t)read(a->file, raw + done, (unsigned)(need - done));
-#else
-		ptrdiff_t n = (ptrdiff_t)pread(a->file, raw + done, need - done, at + (off_t)done);
-#endif
-		if (n < 0 && errno == EINTR) continue;
-		if (n <= 0) {
-			snprintf(error, size, "%s: %s", a->path, n ? strerror(errno) : "is truncated");
-			return 1;
-		}
-		done += (size_t)n;
+	ptrdiff_t n = odvt__pread(a->file, raw, a->start + first * (unsigned)a->size, need);
+	if (n < (ptrdiff_t)need) {
+		snprintf(error, size, "%s: %s", a->path, n < 0 ? strerror(errno) : "is truncated");
+		return 1;
 	}
 	for (size_t i = 0; i < count; i++, from += a->size) {
 		uint64_t bits = 0;
@@ -139,14 +127,21 @@ static const char *number_text(char text[40], double v)
 	return text;
 }
 
+/*  The year of a day since 1970. */
+static int year_of(double days)
+{
+	int year = 1970 + (int)floor(days / 365.2425);
+	while (table_days(year, 1, 1) > days) year--;
+	while (table_days(year + 1, 1, 1) <= days) year++;
+	return year;
+}
+
 /*  Days since 1970 as a date, with a time if they are not whole. */
 static const char *days_text(char text[40], double v)
 {
 	double day = floor(v), seconds = floor((v - day) * 86400 + 0.5);
 	if (seconds >= 86400) day++, seconds = 0;
-	int year = 1970 + (int)floor(day / 365.2425), month = 12, clock = (int)seconds;
-	while (table_days(year, 1, 1) > day) year--;
-	while (table_days(year + 1, 1, 1) <= day) year++;
+	int year = year_of(day), month = 12, clock = (int)seconds;
 	while (table_days(year, month, 1) > day) month--;
 	int n = snprintf(
 			text, 40, "%04d-%02d-%02d", year, month, 1 + (int)(day - table_days(year, month, 1)));

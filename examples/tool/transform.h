@@ -4,16 +4,10 @@
 #ifndef TOOL_TRANSFORM_H
 #define TOOL_TRANSFORM_H
 
-#include "schema.h"
+#include "classes.h"
 
 static const char transform_words[] = "none|log|asinh|linear";
 enum { KNOT_ROWS = 5 };
-
-static int ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
 
 /* ---- one column ---- */
 
@@ -74,7 +68,7 @@ static const char *transform_fit(odvgp_transform *t, int kind, double *x, ptrdif
 	}
 	t->c = median;
 	for (ptrdiff_t i = 0; i < n; i++) sum += x[i] = fabs(x[i] - median);
-	qsort(x, (size_t)n, sizeof *x, ascending);
+	qsort(x, (size_t)n, sizeof *x, by_number);
 	t->s = x[n / 2] > 0 ? x[n / 2] : sum / (double)n;
 	return NULL;
 }
@@ -107,7 +101,7 @@ static double transform_back(const odvgp_transform *t, double y)
 	if (t->kind == ODVGP_TRANSFORM_LINEAR) low = t->from[0], high = t->from[t->knots - 1];
 	/* a straight line goes on beyond both ends */
 	for (int side = 0; side < 2; side++) {
-		double end = side ? high : low, at = transform_of(t, end), step = (high - low);
+		double end = side ? high : low, at = transform_of(t, end), step = high - low;
 		if (side ? y > at : y < at)
 			return end + (y - at) * step / fabs(transform_of(t, end + (side ? step : -step)) - at);
 	}
@@ -162,7 +156,7 @@ static const double *target_scale(const schema *s) { return s->y.kind ? s->y_raw
 
 /* ---- levels of text columns ---- */
 
-static const char level_words[] = "indicators|shared|means";
+/*  In the order of --levels. */
 enum { LEVELS_INDICATORS, LEVELS_SHARED, LEVELS_MEANS };
 
 /*  The number of rows that count as one with the mean of all. */
@@ -171,15 +165,15 @@ static const double LEVEL_SHRINK = 10;
 /*  Numbers of the levels of f from rows whose levels are code and whose targets y; the last one is the
     mean of all, which levels of fewer than KNOT_ROWS rows have, too. Rows of fold `without`, of
     FOLDS, do not count. fold NULL: all count. */
-static void level_means(const field *f, const double *code, ptrdiff_t step, const double *y,
-		ptrdiff_t n, const char *fold, int without, double *means)
+static void level_means(const field *f, const double *code, const double *y, ptrdiff_t n,
+		const char *fold, int without, double *means)
 {
 	int L = f->level_count;
 	double *sum = take_doubles(L + 1, 1), *count = take_doubles(L + 1, 1);
 	for (ptrdiff_t i = 0; i < n; i++) {
 		if (fold && fold[i] == without) continue;
 		for (int k = 0; k < 2; k++) {
-			int at = k ? L : (int)code[i * step];
+			int at = k ? L : (int)code[i];
 			sum[at] += y[i];
 			count[at]++;
 		}

@@ -34,8 +34,9 @@ static void quality_begin(update *u)
 static void quality_end(update *u, int time)
 {
 	const schema *s = &u->a.f.s;
-	u->m[time] = has_classes(s->likelihood) ? class_metrics(&u->a.scores)
-											: metrics_mean(u->a.sums, s->target_count, target_scale(s));
+	u->m[time] = has_classes(s->likelihood)
+						 ? class_metrics(&u->a.scores)
+						 : metrics_mean(u->a.sums, s->target_count, target_scale(s));
 	u->sums[time] = u->a.sums;
 	u->a.sums = NULL;
 }

@@ -94,6 +94,11 @@ check "refused: half a step" refuses "--iters 1e-1: must be a number of steps" \
     train --data named.csv --iters 1e-1 $m
 check "refused: no value" refuses "--beta needs a value" train --data named.csv --beta
 check "refused: stray word" refuses "unexpected argument 'named.csv'" train named.csv
+check "refused: stray word, a file" refuses "; did you mean --data named.csv?" train named.csv
+check "refused: stray word, a second file" refuses "unexpected argument 'text.csv'; options begin with --" \
+    train --data named.csv text.csv
+check "refused: stray word, a model" refuses "unexpected argument 'm.odvgp'; did you mean --model m.odvgp?" \
+    predict m.odvgp --data named.csv
 check "refused: no data" refuses "--data is needed" train $m
 check "refused: not a number" refuses "--lr fast: must be a number" \
     train --data named.csv --lr fast $m

@@ -148,7 +148,7 @@ npy '<f8' "$f8" True
 check "refused: an array by columns" refuses "t.npy: is stored by columns: save numpy.ascontiguousarray(x)" \
     train --data t.npy
 npy '>f8' "$f8"
-check "refused: an array of other numbers" refuses "t.npy: holds >f8', 'fortr, and must hold float32 or float64" \
+check "refused: an array of other numbers" refuses "t.npy: holds '>f8', and must hold float32 or float64" \
     train --data t.npy
 # A column of numbers and texts, which is known at its end; one that only seems to be one; separators
 # at each line's end; gzip; quotes with line ends; CR.
@@ -166,6 +166,12 @@ for csv in mixed.csv trailing.csv quoted.csv packed.csv.gz text.csv plain.csv tw
     mv t.odvt "$name"
     # shellcheck disable=SC2086
     check "convert: $csv" same_model "$name" $ignore
+done
+sed 's/$/,,/' named.csv >t.csv
+"$tool" convert t.csv t.odvt >/dev/null 2>&1
+for data in t.csv t.odvt; do
+    check "refused: a column before the last without values ($data)" refuses "$data: column 3 has no values: --ignore it" \
+        train --data $data --target y
 done
 check "table: a misfit is named as in the CSV file" refuses \
     "mixed.odvt: line 181, column 2 (l): 'n.a.' is not a number" train --data mixed.odvt
@@ -190,6 +196,11 @@ cp all.odvt t.odvt
 printf X | dd of=t.odvt bs=1 seek=9000 conv=notrunc 2>/dev/null
 check "damaged: the block is named" sh -c '"$1" train --data t.odvt --target y 2>&1 |
     grep -q "^odvgp: t.odvt: block 2 of 4 is damaged: convert the data again$"' sh "$tool"
+sed '9s/^[^,]*/7/' all.csv >t.csv
+"$tool" convert t.csv t.odvt >/dev/null 2>&1
+cp all.odvt t2.odvt
+dd if=t.odvt of=t2.odvt bs=4096 skip=1 seek=1 count=1 conv=notrunc 2>/dev/null
+check "damaged: a block of another table" refuses "t2.odvt: has blocks of another table: convert the data again" info t2.odvt
 head -c 9000 all.odvt >t.odvt
 check "truncated: said" refuses "t.odvt: is truncated: it has 9000 bytes of 20480" train --data t.odvt
 # changed COMMAND TEXT: a training on rows on the disk ends with a sentence when the table changes, and

@@ -81,6 +81,10 @@ check "refused: a text" refuses "column 2 (kind) is text: --levels" train --data
 check "refused: no column" refuses "there is no column 'q'" train --data seen.csv --transform q=log
 check "refused: no kind" refuses "must be none, auto, or NAME=log, asinh or linear" train --data seen.csv --transform a=exp
 check "refused: two targets" refuses "only for one target" train --data seen.csv --target b,y --target-transform log
+sed '2s/[^,]*$/-9/' held.csv >below.csv
+check "refused: a test row that log does not take" refuses \
+    "below.csv: line 2, column 3 (y): -9 is too far below the training rows for --target-transform log; asinh takes all" \
+    train --data seen.csv --test below.csv --target-transform log
 check "refused: classes" refuses "only for one target and --likelihood gaussian" train --data seen.csv --target kind \
     --target-transform log
 check "refused: means of classes" refuses "two classes" train --data seen.csv --target b,y --levels means
