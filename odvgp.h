@@ -3340,8 +3340,10 @@ enum { GP__NO_INPUT, GP__DISTANCE, GP__CIRCLE, GP__INNER_PRODUCT, GP__BY_COLUMN 
 	(!((ODVGP_KERNELS) & ~(ODVGP_KERNEL_RBF | ODVGP_KERNEL_MATERN12 | ODVGP_KERNEL_MATERN32 | \
 						   ODVGP_KERNEL_MATERN52 | ODVGP_KERNEL_RQ)))
 #define GP__ONLY_RADIAL (GP__ONLY_DISTANCES && !GP__KERNEL_HAS(GP__RQ))
+/*	Additive is a sum of matern52. */
+#define GP__HAS_MATERN52 (GP__KERNEL_HAS(GP__MATERN52) | GP__KERNEL_HAS(GP__ADDITIVE))
 #define GP__MATERNS \
-	(GP__KERNEL_HAS(GP__MATERN12) | GP__KERNEL_HAS(GP__MATERN32) | GP__KERNEL_HAS(GP__MATERN52))
+	(GP__KERNEL_HAS(GP__MATERN12) | GP__KERNEL_HAS(GP__MATERN32) | GP__HAS_MATERN52)
 #define GP__MEMBERS_SOLVE    (((ODVGP_MEMBERS)&ODVGP_MEMBER_SOLVE) != 0)
 #define GP__MEMBERS_INVERSE  (((ODVGP_MEMBERS) & (ODVGP_MEMBER_DECOUPLED | ODVGP_MEMBER_OM)) != 0)
 
@@ -3884,15 +3886,16 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 			GP__WAYS(t[q] = zero - s[q]) \
 			gp__decay_##S(t, e); \
 			GP__WAYS(t[q] = e[q] = GP__K(S, v) * e[q]) \
-			if (type == GP__MATERN32 && GP__KERNEL_HAS(GP__MATERN32)) GP__WAYS(t[q] = (one + s[q]) * e[q]) \
-			if (type == GP__MATERN52 && GP__KERNEL_HAS(GP__MATERN52)) \
+			if (type == GP__MATERN32 && GP__KERNEL_HAS(GP__MATERN32)) \
+				GP__WAYS(t[q] = (one + s[q]) * e[q]) \
+			if (type == GP__MATERN52 && GP__HAS_MATERN52) \
 				GP__WAYS(t[q] = GP__FMA_##S(s[q] * s[q], GP__K(S, 1. / 3), one + s[q]) * e[q]) \
 			GP__WAYS(GP__STORE_##S(k + j + q * L, t[q])) \
 			if (!dk) continue; \
 			GP__WAYS(t[q] = GP__K(S, type == GP__MATERN32 ? GP__R(-1.5) : GP__R(-0.5)) * e[q]) \
 			if (type == GP__MATERN12 && GP__KERNEL_HAS(GP__MATERN12)) \
 				GP__WAYS(t[q] = gp__less_##S(s[q], least, zero, t[q] / GP__MAX_##S(least, s[q]))) \
-			if (type == GP__MATERN52 && GP__KERNEL_HAS(GP__MATERN52)) \
+			if (type == GP__MATERN52 && GP__HAS_MATERN52) \
 				GP__WAYS(t[q] = GP__K(S, -5. / 6) * (one + s[q]) * e[q]) \
 			GP__WAYS(GP__STORE_##S(dk + j + q * L, t[q])) \
 		} \
@@ -4201,7 +4204,7 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 GP__EACH_ISA(GP__VMATH_OF)
 
 #ifdef ODVGP_FLOAT_ONLY
-/*	One number's, from here on without libm and its errno. */
+/*	exp and log of one number, from here on instead of libm's, which set errno. */
 GP__NOINLINE float gp__exp_of(float x)
 {
 	float y;
@@ -5637,7 +5640,7 @@ static uint32_t gp__number_of(const gp__base_kernel *base, ptrdiff_t d)
 
 typedef struct {
 	const char *start, *at, *error; /* the first error, or NULL */
-	const char *ard;                /* what follows the last ard */
+	const char *ard;                /* what follows a base kernel's ard */
 	gp__kernel *k;
 	gp__wide *value;    /* [.][3] lengthscale, variance, shape parameter */
 	int depth, unknown; /* unknown: the error is a kernel's name */
@@ -5821,6 +5824,7 @@ static void gp__parse_argument(gp__parser *p, gp__base_kernel *base, gp__wide *v
 			"lengthscale", "variance", gp__shape_name(base)};
 	int scaled = gp__has_lengthscale(base), i = 0;
 	if (gp__accept(p, "ard")) {
+		if (base->ard) gp__parse_fail(p, "a value is given twice");
 		base->ard = 1;
 		p->ard = p->at;
 		p->at += gp__ranges_length(p->at);
@@ -6232,6 +6236,7 @@ static void gp__kernel_job(gp__kjob *job, const odvgp_blas *blas, const gp__kern
 	job->m = m;
 }
 
+/*	Whether the expression has no products. */
 static int gp__kernel_plain(const gp__kernel *k)
 {
 	for (uint32_t t = 0; t < k->nnode; t++)
@@ -6849,8 +6854,10 @@ static void gp__columns_task(void *arg, int t)
 				gp__column_values(job, g, d, r, j, H, &c);
 				variance += isa->dot(cols, H, c.k);
 				length += isa->dot(cols, c.h, c.r2);
-				isa->dots(GP__CHUNK, c.h, 1, &u, zt + j, 0, &slope); /* H is 0 beyond cols */
-				*to += 2 * slope;
+				if (job->dX1) {
+					isa->dots(GP__CHUNK, c.h, 1, &u, zt + j, 0, &slope); /* H is 0 beyond cols */
+					*to += 2 * slope;
+				}
 				for (ptrdiff_t e = 0; e < cols && job->dX2; e++)
 					job->V[g][(j + e) * (nd + 1) + d] -= 2 * c.h[e] * (u - zt[j + e]);
 			}
@@ -10480,8 +10487,9 @@ static void gp__gradient_values(gp__gradient *g, ptrdiff_t i, const gp__gradient
 	}
 }
 
-/*	additive: half the derivative of sum_j h_j k(x,z_j) in active column d of a group's point. */
-static odvgp_real gp__column_slope(
+/*	additive: half the derivative of sum_j h_j k(x,z_j) in active column d of a group's point. Not
+	inlined, for the stack of other kernels. */
+GP__NOINLINE odvgp_real gp__column_slope(
 		const gp__kjob *job, uint32_t g, ptrdiff_t d, ptrdiff_t m, const odvgp_real *h)
 {
 	odvgp_real sum = 0, part;
@@ -10496,18 +10504,18 @@ static odvgp_real gp__column_slope(
 }
 
 /*	dx [D] += sum_j c_j dk(x,z_j)/dx in row i, where gp__gradient_place has been called. */
-static void gp__gradient_sum(const gp__gradient *g, ptrdiff_t i, const gp__gradient_points *z,
-		const odvgp_real *weights, odvgp_real *dx)
+static void gp__gradient_sum(
+		const gp__gradient *g, ptrdiff_t i, ptrdiff_t m, const odvgp_real *weights, odvgp_real *dx)
 {
 	const gp__prediction *t = g->t;
 	const gp__kjob *job = t->job;
 	GP__EACH_GROUP(group, t->kernel) {
 		int inner = gp__geometry(gp__group_kernel(t->kernel, group)) == GP__INNER_PRODUCT;
 		ptrdiff_t dims = gp__group_dims(t->kernel, group);
-		for (ptrdiff_t j = 0; j < z->m; j += GP__CHUNK)
+		for (ptrdiff_t j = 0; j < m; j += GP__CHUNK)
 			t->blas.isa->combine(1, weights + j, job->H[group] + j, g->h + j);
 		if (gp__is_additive(gp__group_kernel(t->kernel, group)))
-			GP__FOR(d, dims) g->slope[d] = gp__column_slope(job, group, d, z->m, g->h);
+			GP__FOR(d, dims) g->slope[d] = gp__column_slope(job, group, d, m, g->h);
 		else
 			t->blas.isa->dots(job->ld, g->h, dims, inner ? NULL : job->u[group], job->zt[group],
 					job->ld, g->slope);
@@ -10557,8 +10565,8 @@ static int gp__gradient_has_prior(const gp__prediction *t, ptrdiff_t i, ptrdiff_
 	return gp__is_dense(t->p) ? t->square[i] > 0 : t->var[(t->first + q) * t->ld + i] > 0;
 }
 
-/*	Rows of w for process q of the unit, whose T has just been computed. */
-static void gp__gradient_weights(gp__gradient *g, ptrdiff_t n, ptrdiff_t q)
+/*	Rows of w, which it returns, for process q of the unit, whose T has just been computed. */
+static odvgp_real *gp__gradient_weights(gp__gradient *g, ptrdiff_t n, ptrdiff_t q)
 {
 	gp__prediction *t = g->t;
 	ptrdiff_t M = t->p->M, Mr = t->p->M_factor, Mv = M - Mr, ld = gp__padded(M);
@@ -10579,6 +10587,7 @@ static void gp__gradient_weights(gp__gradient *g, ptrdiff_t n, ptrdiff_t q)
 		else GP__FOR(j, M) w[j] *= -has_prior;
 	}
 	if (of_S) gp__gradient_solve(t, n, t->v.L, W, ld);
+	return W;
 }
 
 /* --- a tile --- */
@@ -10599,7 +10608,7 @@ static void gp__gradient_mean(gp__gradient *g, ptrdiff_t n)
 			gp__gradient_values(g, i, &z, k ? t->point : g->u + i * p->columns,
 					k ? NULL : t->A + i * p->M, k ? g->H_gamma : g->H + i * groups * z.ld);
 			for (ptrdiff_t q = 0; z.weights && gp__gradient_of_mean(g) && q < P; q++)
-				gp__gradient_sum(g, i, &z, z.weights + q * z.ld,
+				gp__gradient_sum(g, i, z.m, z.weights + q * z.ld,
 						g->dmean + ((t->first + q) * t->ld + i) * D);
 		}
 	}
@@ -10615,16 +10624,15 @@ static void gp__gradient_mean(gp__gradient *g, ptrdiff_t n)
 static void gp__gradient_var(gp__gradient *g, ptrdiff_t n)
 {
 	gp__prediction *t = g->t;
-	ptrdiff_t D = t->p->D, groups = (ptrdiff_t)t->p->base_kernels;
-	const gp__gradient_points beta = gp__gradient_beta(g);
-	gp__predict_points(t, beta.points, beta.m, beta.centre);
+	ptrdiff_t D = t->p->D, M = t->p->M, ld = gp__padded(M), groups = (ptrdiff_t)t->p->base_kernels;
+	gp__predict_points(t, t->v.beta, M, t->v.beta_centre);
 	GP__FOR(i, n) {
-		gp__gradient_place(g, g->u + i * t->p->columns, g->H + i * groups * beta.ld, beta.ld);
+		gp__gradient_place(g, g->u + i * t->p->columns, g->H + i * groups * ld, ld);
 		GP__FOR(q, t->P) {
 			odvgp_real *dvar = g->dvar + ((t->first + q) * t->ld + i) * D;
 			if (g->diag && gp__gradient_has_prior(t, i, q))
 				gp__kernel_diag_adjoint(t->kernel, t->v.hyp, t->X + i * D, GP__R(0.5), NULL, dvar);
-			gp__gradient_sum(g, i, &beta, g->w + (q * t->ld + i) * beta.ld, dvar);
+			gp__gradient_sum(g, i, M, g->w + (q * t->ld + i) * ld, dvar);
 			GP__FOR(d, D) dvar[d] *= 2;
 		}
 	}
@@ -11929,8 +11937,7 @@ static void gp__path_update(odvgp_path *path, ptrdiff_t q)
 		gp__predict_solve(t, 1, t->v.L + q * M * M, w);
 		t->blas.isa->axpy(M, 1, w, t->T);
 	}
-	gp__gradient_weights(g, 1, q);
-	gp__copy(w, g->w + q * t->ld * gp__padded(M), M);
+	gp__copy(w, gp__gradient_weights(g, 1, q), M);
 	if (t->v.alpha) t->blas.isa->axpy(M, 1, t->v.alpha + q * M, w);
 }
 
@@ -12090,12 +12097,15 @@ static void gp__file_words(gp__file *f, void *words, size_t bytes)
 
 /* --- checking a block --- */
 
-/*	Whether the build has all base kernels whose types are valid. */
+/*	Whether the build has all base kernels, or a type is not valid, which gp__kernel_ok refuses. */
 static int gp__kernel_here(const gp__kernel *k)
 {
-	GP__EACH_BASE(i, k)
-		if (k->base[i].type < GP__BASE_KERNEL_TYPES && !GP__KERNEL_HAS(k->base[i].type)) return 0;
-	return 1;
+	int here = 1;
+	GP__EACH_BASE(i, k) {
+		if (k->base[i].type >= GP__BASE_KERNEL_TYPES) return 1;
+		here = here && GP__KERNEL_HAS(k->base[i].type);
+	}
+	return here;
 }
 
 /*	A kernel from a file must be one that an expression makes: each base kernel has columns of the
@@ -13718,8 +13728,7 @@ enum {
 };
 /*	A node is a base kernel (additive is a linear one of its group's sum), or one of these. */
 enum { GP__ROWS_SUM = GP__WHITE + 1, GP__ROWS_PRODUCT };
-#define GP__ARM_BY_COLUMN(group) \
-	(GP__KERNEL_HAS(GP__ADDITIVE) && ((group) & 255) == GP__BY_COLUMN)
+#define GP__ROWS_BY_COLUMN(group) (GP__KERNEL_HAS(GP__ADDITIVE) && ((group)&255) == GP__BY_COLUMN)
 
 /*	Head of a compact block. */
 typedef struct {
@@ -14066,7 +14075,7 @@ static odvgp_real gp__rows_kernel(const gp__compact *p, const gp__compact_view *
 		geometry[g] = 0;
 		if ((v->group[g] & 255) == GP__INNER_PRODUCT)
 			for (uint32_t c = 0; c < columns; c++) geometry[g] += x[c] * z[c];
-		else if (GP__ARM_BY_COLUMN(v->group[g]))
+		else if (GP__ROWS_BY_COLUMN(v->group[g]))
 			for (uint32_t c = 0; c < columns; c++)
 				geometry[g] += gp__rows_column(variance[c], x[c] - z[c], d);
 		else geometry[g] = gp__rows_distance(columns, x, z);
@@ -14248,7 +14257,7 @@ static void gp__row_slopes(const gp__row *r, size_t n, const odvgp_real *z, cons
 	const odvgp_real *u = r->u;
 	for (size_t g = 0; g < groups; g++) {
 		const int product = (r->v.group[g] & 255) == GP__INNER_PRODUCT;
-		const int by_column = GP__ARM_BY_COLUMN(r->v.group[g]);
+		const int by_column = GP__ROWS_BY_COLUMN(r->v.group[g]);
 		const odvgp_real *d = slope + g, *wj = w;
 		odvgp_real *A = r->A;
 		size_t j = n;
@@ -14433,7 +14442,7 @@ static odvgp_status gp__rows_kernel_check(const gp__compact *p, const gp__compac
 	for (uint32_t t = 0; t < p->nodes; t++) {
 		const uint32_t node = v->node[t], kind = node & 255, a = node >> 8 & 255, b = node >> 16;
 		const int leaf = kind < GP__ROWS_SUM;
-		const int additive = kind == GP__LINEAR && a < p->groups && GP__ARM_BY_COLUMN(v->group[a]);
+		const int additive = kind == GP__LINEAR && a < p->groups && GP__ROWS_BY_COLUMN(v->group[a]);
 		const uint32_t geometry = additive ? (uint32_t)GP__BY_COLUMN : gp__rows_geometry(kind);
 		if (kind > GP__ROWS_PRODUCT || (leaf ? b > GP__MAX_DEGREE : b >= t)) return ODVGP_E_FORMAT;
 		if (geometry   ? a >= p->groups || (v->group[a] & 255) != geometry

@@ -14,20 +14,13 @@
 
 enum { INPUTS = 11, BATCH = 1024, BETA = 100, GAMMA = 200, STEPS = 200 };
 
-static uint64_t mix(uint64_t h)
-{
-	h = (h ^ h >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	h = (h ^ h >> 27) * UINT64_C(0x94d049bb133111eb);
-	return h ^ h >> 31;
-}
-
 /*  Row i, whatever came before: numbers in [-1.7, 1.7] of variance 1, and a target with noise. */
 static void make_row(int64_t i, double *x, double *y)
 {
 	double uniform[INPUTS + 1], narrow = 3.4641016151377544;
-	uint64_t h = mix((uint64_t)i + 1);
+	uint64_t h = gp__mix((uint64_t)i + 1);
 	for (int d = 0; d <= INPUTS; d++) {
-		h = mix(h + UINT64_C(0x9e3779b97f4a7c15));
+		h = gp__mix(h + UINT64_C(0x9e3779b97f4a7c15));
 		uniform[d] = (double)(h >> 11) / 9007199254740992.0 - 0.5;
 	}
 	for (int d = 0; d < INPUTS && x; d++) x[d] = narrow * uniform[d];

@@ -212,8 +212,9 @@ TEST(bad_kernel_expressions_are_refused)
 			"constant(-.5)", "white(+1)", "rbf(dims=0+0:2)", "rbf(dims=1+1)", "rbf(dims=0:2+1:3)",
 			"rbf(dims=1+0:3)", "rbf(dims=2+0+2)", "rbf(ard=)", "rbf(ard=3)", "rbf(ard=0:4)",
 			"rbf(ard=0:2+1:3)", "rbf(ard=0:2+)", "rbf(ard=2:1)", "rbf(ard=0:3, dims=0+2+1)",
-			"rbf(dims=0:2, ard=1:3)", "rbf(ard=0.5)", "rbf(ard=0:2 1)", "white(ard=0:2)",
-			"polynomial(ard=0:2)", "additive(alpha=1)", "additive(degree=2)", "additive(0)",
+			"rbf(dims=0:2, ard=1:3)", "rbf(ard=0:2, ard)", "rbf(ard=0.5)", "rbf(ard=0:2 1)",
+			"white(ard=0:2)", "polynomial(ard=0:2)", "additive(alpha=1)", "additive(degree=2)",
+			"additive(0)",
 			/* These are above 0, but in this precision they or their inverses are not. */
 			BY_PRECISION("rbf(1e-310)", "rbf(1e-46)"),
 			BY_PRECISION("rbf(1e-330, ard)", "rbf(1e-300, ard)"),

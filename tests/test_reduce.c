@@ -42,7 +42,7 @@ typedef struct rank {
 	ptrdiff_t asked, stop;
 	int variant;     /* of a test */
 	int warm_starts; /* those of odvgp_fit; each takes 60 iterations or more */
-	/* what the thread shall do, and what came of it */
+	/* the thread's task and its result */
 	void (*work)(struct rank *);
 	odvgp_model *m;
 	void *block, *file;

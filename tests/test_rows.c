@@ -1,6 +1,8 @@
 /*  What Y holds behind its targets: weights of rows, exposure, known noise; a noise for each
     output. Each has an identity: a weight of 2 is a row that stands twice, exposure e adds log e to
-    f, weights and known noise of a Gaussian meet in its optimum. */
+    f, weights and known noise of a Gaussian meet in its optimum. The build has two kernels, of
+    which additive needs the function of one that is left out. */
+#define ODVGP_KERNELS (ODVGP_KERNEL_RBF | ODVGP_KERNEL_ADDITIVE)
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
 #include "test.h"
@@ -630,6 +632,20 @@ TEST(models_with_rows_train_save_and_predict)
 		free(file), free(block), free(scratch), free(predictor), free(w);
 	}
 }
+
+/*  additive's functions of one column are those of matern52. */
+TEST(additive_does_without_the_kernel_matern52)
+{
+	odvgp_real d2[GP__CHUNK], k[GP__CHUNK], dk[GP__CHUNK];
+	int i;
+	for (i = 0; i < GP__CHUNK; i++) d2[i] = (odvgp_real)(i * i) / 100;
+	gp__isa_find(test_isa())->radial(GP__MATERN52, 1, 1, d2, k, dk);
+	for (i = 0; i < GP__CHUNK; i++) {
+		double r = sqrt(5 * (double)d2[i]), e = exp(-r);
+		CHECK_NEAR(k[i], (1 + r + r * r / 3) * e, 16 * EPS);
+		CHECK_NEAR(dk[i], -5.0 / 6 * (1 + r) * e, 16 * EPS);
+	}
+}
 /*  Expected: the row, and a sentence with the remedy. */
 TEST(rows_that_do_not_fit_are_named)
 {
@@ -729,6 +745,7 @@ int main(int argc, char **argv)
 	RUN(a_natural_step_reaches_the_weighted_optimum);
 	RUN(each_output_has_its_noise);
 	RUN(models_with_rows_train_save_and_predict);
+	RUN(additive_does_without_the_kernel_matern52);
 	RUN(rows_that_do_not_fit_are_named);
 	return test_end();
 }

@@ -11,7 +11,7 @@
     MCU_GRADIENT: gradients, too. MCU_SELF_TEST: a case without answers, an exported header whose
     self-test may give so many millionths. MCU_SAME=1: all inputs must take the same number. MCU_FINITE=1:
     answers are finite for all inputs. */
-#include "machine.h"
+#include "measure.h"
 #include "calls.h"
 #include MCU_CASE
 #include <float.h>
@@ -28,30 +28,11 @@
 #define BLOCK_BYTES sizeof mcu_block
 #endif
 
-enum { PAINT = 0xA5, SLOPES = MCU_F * MCU_D };
+enum { SLOPES = MCU_F * MCU_D };
 
 static unsigned failures;
 
 /* ---- printing ---- */
-
-static void put_number(uint32_t n)
-{
-	char text[12], *p = text + sizeof text - 1;
-	*p = 0;
-	do {
-		*--p = (char)('0' + n % 10);
-		n /= 10;
-	} while (n);
-	machine_put(" ");
-	machine_put(p);
-}
-
-static void put_line(const char *name, const uint32_t *n, int count)
-{
-	machine_put(name);
-	for (int i = 0; i < count; i++) put_number(n[i]);
-	machine_put("\n");
-}
 
 static void fail(const char *what)
 {

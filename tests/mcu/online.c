@@ -8,23 +8,15 @@
 #define ODVGP_FLOAT
 #define ODVGP_KEEP_NAMES
 #define ODVGP_IMPLEMENTATION
-#include <stdio.h>
-#else
-#include "machine.h"
-#include "online_block.h"
 #endif
 #include <math.h>
-#include <stdint.h>
+#include "measure.h"
+#ifndef MCU_HOST
+#include "online_block.h"
+#endif
 #include "odvgp.h"
 
-enum { N = 400, D = 6, M = 64, ROUNDS = 200, PAINT = 0xA5 };
-
-static float uniform(void)
-{
-	static uint32_t state = 1;
-	state = state * 1664525u + 1013904223u;
-	return (float)(state >> 8) / 16777216.0f;
-}
+enum { N = 400, D = 6, M = 64, ROUNDS = 200 };
 
 static void row_of(float *x, float *y)
 {
@@ -58,35 +50,6 @@ int main(void)
 	return 0;
 }
 #else
-
-static void put_line(const char *name, const char *more, const uint32_t *n)
-{
-	machine_put(name);
-	machine_put(more);
-	for (int i = 0; i < 3; i++) {
-		char text[12], *p = text + sizeof text - 1;
-		uint32_t rest = n[i];
-		*p = 0;
-		do *--p = (char)('0' + rest % 10);
-		while ((rest /= 10) != 0);
-		machine_put(" ");
-		machine_put(p);
-	}
-	machine_put("\n");
-}
-
-static unsigned char *top;
-__attribute__((noinline)) static void paint(void)
-{
-	top = machine_sp();
-	for (volatile unsigned char *p = mcu_stack; p < top; p++) *p = PAINT;
-}
-static uint32_t painted_over(void)
-{
-	const volatile unsigned char *low = mcu_stack;
-	while (low < top && *low == PAINT) low++;
-	return (uint32_t)(top - low);
-}
 
 typedef struct {
 	uint32_t sum, most, stack;
@@ -141,9 +104,12 @@ static odvgp_status rounds(const char *name, float lambda, uint32_t memory)
 	loop[0] /= ROUNDS;
 	const uint32_t u[3] = {learned.sum / ROUNDS, learned.most, learned.stack},
 				   g[3] = {served.sum / ROUNDS, served.most, served.stack};
-	put_line("update-", name, u);
-	put_line("gradient-", name, g);
-	put_line("loop-", name, loop);
+	machine_put("update-");
+	put_line(name, u, 3);
+	machine_put("gradient-");
+	put_line(name, g, 3);
+	machine_put("loop-");
+	put_line(name, loop, 3);
 	return ODVGP_OK;
 }
 

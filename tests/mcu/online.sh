@@ -5,14 +5,10 @@
 # MACHINES="m7 rv32" (all); EXPECT=1: nothing may be missing.
 dir=$1/online write=$2 table=tests/mcu/online.txt here=tests/mcu cross=arm-none-eabi-
 export LC_ALL=C
-case " ${MACHINES:-m7} " in *" m7 "*) ;; *) exit 0 ;; esac
+# shellcheck source=tests/mcu/machine_wanted.sh
+. $here/machine_wanted.sh
+machine_wanted m7 "learning on a Cortex-M7"
 mkdir -p "$dir" || exit 1
-for pair in arm-none-eabi-gcc:gcc-arm-none-eabi qemu-system-arm:qemu-system-arm; do
-    command -v "${pair%%:*}" >/dev/null && continue
-    echo "skip  learning on a Cortex-M7: ${pair%%:*} is not installed (on Debian, ${pair#*:})"
-    [ -z "$EXPECT" ]
-    exit
-done
 fail() {
     echo "FAIL  learning: $*"
     exit 1

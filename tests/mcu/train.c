@@ -9,42 +9,20 @@
         rms N, rmse N               of the test rows' torques and of their predictions' errors, in
                                     thousandths of a Nm
     MCU_STEPS: steps of training. MCU_HOST: the program of a host, which counts nothing. */
-#ifdef MCU_HOST
-#include <stdio.h>
-#include <stdlib.h>
-#define machine_put(text) fputs(text, stdout)
-#else
-#include "machine.h"
-#endif
 #include <math.h>
-#include <stdint.h>
+#include "measure.h"
 #include "odvgp.h"
 
 #ifndef MCU_STEPS
 #define MCU_STEPS 5000
 #endif
 
-enum { N = 400, TEST = 400, D = 4, BETA = 20, GAMMA = 40, BATCH = 10, PAINT = 0xA5 };
+enum { N = 400, TEST = 400, D = 4, BETA = 20, GAMMA = 40, BATCH = 10 };
 
 static float X[N][D], y[N], test_X[TEST][D], test_y[TEST];
 static const float y_mean, y_scale = 12;
 
 /* ---- printing ---- */
-
-static void put_line(const char *name, const uint32_t *n, int count)
-{
-	machine_put(name);
-	for (int i = 0; i < count; i++) {
-		char text[12], *p = text + sizeof text - 1;
-		uint32_t rest = n[i];
-		*p = 0;
-		do *--p = (char)('0' + rest % 10);
-		while ((rest /= 10) != 0);
-		machine_put(" ");
-		machine_put(p);
-	}
-	machine_put("\n");
-}
 
 static int failed(const char *what, odvgp_status status)
 {
@@ -57,13 +35,6 @@ static int failed(const char *what, odvgp_status status)
 }
 
 /* ---- the arm ---- */
-
-static float uniform(void)
-{
-	static uint32_t state = 1;
-	state = state * 1664525u + 1013904223u;
-	return (float)(state >> 8) / 16777216.0f;
-}
 
 /*  The sine to 1e-3 on [-3.3, 3.3], so that the library is all that needs libm. */
 static float sine(float x)
@@ -106,8 +77,6 @@ static size_t room(void **memory)
 	*memory = bytes;
 	return sizeof bytes;
 }
-static void paint(void) {}
-static uint32_t painted_over(void) { return 0; }
 static uint32_t ticks(void) { return 0; }
 static uint32_t instructions(uint32_t n) { return n; }
 #else
@@ -115,18 +84,6 @@ static size_t room(void **memory)
 {
 	*memory = mcu_free;
 	return (size_t)(mcu_free_end - mcu_free);
-}
-static unsigned char *top;
-__attribute__((noinline)) static void paint(void)
-{
-	top = machine_sp();
-	for (volatile unsigned char *p = mcu_stack; p < top; p++) *p = PAINT;
-}
-static uint32_t painted_over(void)
-{
-	const volatile unsigned char *low = mcu_stack;
-	while (low < top && *low == PAINT) low++;
-	return (uint32_t)(top - low);
 }
 static uint32_t ticks(void) { return machine_ticks(); }
 static uint32_t instructions(uint32_t n) { return machine_instructions(n); }

@@ -4,14 +4,10 @@
 # numbers of that file; its bars stay. What is not installed is skipped. Variables MACHINES="m4f rv32" (all); EXPECT=1: nothing may be missing.
 dir=$1/train write=$2 table=tests/mcu/train.txt here=tests/mcu failed=0 cross=arm-none-eabi-
 export LC_ALL=C
-case " ${MACHINES:-m4f} " in *" m4f "*) ;; *) exit 0 ;; esac
+# shellcheck source=tests/mcu/machine_wanted.sh
+. $here/machine_wanted.sh
+machine_wanted m4f "training on a Cortex-M4F"
 mkdir -p "$dir" || exit 1
-for pair in arm-none-eabi-gcc:gcc-arm-none-eabi qemu-system-arm:qemu-system-arm; do
-    command -v "${pair%%:*}" >/dev/null && continue
-    echo "skip  training on a Cortex-M4F: ${pair%%:*} is not installed (on Debian, ${pair#*:})"
-    [ -z "$EXPECT" ]
-    exit
-done
 cpu='-mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16'
 options=$(sed -n 's/^# Options: //p' $table)
 : "${DEFINES:=$options}"
