@@ -1,10 +1,10 @@
 /*  gradients.h - predictions with their derivatives beside predictions alone. Part of bench.c. */
 
-/*  Mean and variance of n rows, with dmean and dvar if `slopes` is not NULL. */
+/*  Mean and variance of n rows, with dmean and dvar if `derivatives`. */
 static void predict_rows(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
-		const odvgp_gradient *to, int slopes, void *scratch, size_t bytes)
+		const odvgp_gradient *to, int derivatives, void *scratch, size_t bytes)
 {
-	check(slopes ? odvgp_predict_gradient(s, X, n, to, scratch, bytes, NULL)
+	check(derivatives ? odvgp_predict_gradient(s, X, n, to, scratch, bytes, NULL)
 				 : odvgp_predict(s, X, n, to->mean, to->var, scratch, bytes, NULL),
 			"prediction", NULL);
 }

@@ -2,15 +2,14 @@
 
     python3 bench/peers/classes.py TOOL DATA OUT valid|test "SET..." WAY...
 
-A SET may be NAME:N, which trains on N rows. A WAY is `boosting` (LightGBM with its defaults), `early` (LightGBM that stops early on a tenth of
-its rows), or options of `odvgp train`, "" for none. The rows of --split numpy:7 are the test
-rows. `test` trains on the others and scores the test rows; `valid` splits the others once more
-(numpy:1) and leaves the test rows alone. Generated sets have 10,000 rows, and as many for each of
-the two purposes. Each run adds a line to OUT/classes.txt: errors,
-log-likelihood, ECE over 15 bins of equal count of the most probable label, what chance makes of it
-where probabilities are right, Brier score, and
-processor seconds of the training, all threads together. It needs NumPy, and LightGBM from PyPI
-for the two ways of that name.
+A SET may be NAME:N, which trains on N rows. A WAY is `boosting` (LightGBM with its defaults),
+`early` (LightGBM that stops early on a tenth of its rows), or options of `odvgp train`, "" for none.
+The rows of --split numpy:7 are the test rows. `test` trains on the others and scores the test rows;
+`valid` splits the others once more (numpy:1) and leaves the test rows alone. Generated sets have
+10,000 rows, and as many for each of the two purposes. Each run adds a line to OUT/classes.txt:
+errors, log-likelihood, ECE over 15 bins of equal count of the most probable label, what chance makes
+of it where probabilities are right, Brier score, and processor seconds of the training, all threads
+together. It needs NumPy, and LightGBM from PyPI for the two ways of that name.
 
 Generated: `blobs` (20 classes of two Gaussians each in 8 columns), `waves` (8 classes, softmax of
 smooth functions of 5 columns), `letters` (26 classes in 16 columns of small integers, five kinds

@@ -267,7 +267,7 @@ static double scores_ece(const scores *s)
 	qsort(s->own, (size_t)s->own_count, sizeof *s->own, by_size);
 	for (ptrdiff_t i = 0, next; i < s->own_count; i = next) {
 		double right = 0, p = fabs(s->own[i]);
-		for (next = i; next < s->own_count && fabs(s->own[next]) <= p; next++)
+		for (next = i; next < s->own_count && !(fabs(s->own[next]) > p); next++)
 			right += !signbit(s->own[next]);
 		double rest = (double)(next - i), each = p - right / rest;
 		while (rest > 0) {

@@ -244,9 +244,10 @@ static int run_folds(options *o, int command)
 	files_check(o, NULL);
 	workers_start(&all->w, o);
 	all->warms = command == TRAIN;
-	if (command == TRAIN) plan_settle(o);
-	if (command == TRAIN) calibrate_settle(o);
-	else candidates_parse(all);
+	if (command == TRAIN) {
+		plan_settle(o);
+		calibrate_settle(o);
+	} else candidates_parse(all);
 	option_needed(o, OPT_DATA);
 	dataset_check(o);
 	read_table(&v.t, o->value[OPT_DATA], o, NULL);

@@ -1291,15 +1291,19 @@ static void record_metrics(bytes *b, const char *rows, odvgp_likelihood kind, co
 				m->loglik_raw);
 }
 
+/*  A larger file is not written twice. */
+static const double RECORD_BYTES = 256e6;
+
 /*  Adds the results to the model file, in a sentence: bound, errors on the rows of training, if they
-    take a moment, and of the test. Leaves them out where saving takes long, as it did before. */
+    take a moment, and of the test. Only --minutes let the clock leave them out, as `saving` seconds
+    say: the same training writes the same bytes, however slow the disk is. */
 static void save_record(training *t, const outcome *r, double saving)
 {
 	schema s;
 	const dataset *d = t->d;
 	bytes record = {NULL, 0, 0}, user = t->user;
 	if (stop_signal || r->reason == STEP_FAILED || !time_for(t, saving) ||
-			saving > 0.2 + 0.02 * (now() - t->begin))
+			(double)odvgp_save_size(t->model, user.used, NULL) > RECORD_BYTES)
 		return;
 	bytes_print(&record, "%td steps", t->step);
 	if (isfinite(r->elbo)) bytes_print(&record, ", bound %.6g", r->elbo);

@@ -100,6 +100,16 @@ fit --data plain.csv --basis orth --optimizer lbfgs --model one.odvgp
 fit --data plain.csv --basis orth --optimizer lbfgs --iters 12 --model part.odvgp
 fit --data plain.csv --resume part.odvgp --model whole.odvgp
 check "L-BFGS: resumed, the same bits" cmp one.odvgp whole.odvgp
+# A pipe whose reader waits is a slow disk; the model is written again there, with the results.
+mkfifo pipe.odvgp
+{ sleep 0.8; cat; } <pipe.odvgp >both.odvgp &
+pid=$!
+exec 4>pipe.odvgp
+fit --data plain.csv --basis orth --optimizer lbfgs --model pipe.odvgp
+exec 4>&-
+wait $pid
+check "a slow disk changes no bit of a model" sh -c \
+    'tail -c "$(wc -c <one.odvgp)" both.odvgp | cmp - one.odvgp'
 
 # ---- several layers ----
 two="orth:beta=10,gamma=8,dim=3; solve:beta=12,gamma=9"

@@ -60,7 +60,7 @@ check "calibrate: the same bits again" cmp calibrated.odvgp again.odvgp
     >t.json
 check "calibrate: with weights of classes" grep -q '"scale_f": .[0-9.]*, [0-9.]*]' t.json
 "$tool" train --data kinds.csv --features a,b --iters 30 --beta 12 --gamma 0 --target kind --quiet \
-    --folds 2 --calibrate on --json >t2.json
+    --threads 1 --set lik.nodes=6 --folds 2 --calibrate on --json >t2.json
 check "calibrate: --folds test what it leaves" holds "$(value t2.json folds_done) == 2 &&
     $(value t2.json loglik) < 0"
 check "calibrate: only for classes" refuses "only for classes" train --data named.csv --calibrate on $m
@@ -77,17 +77,17 @@ check "classes: they are learnt" holds "$(value t.json accuracy) > 0.85 &&
 check "classes: every test row is in the confusion matrix" test 50 = \
     "$(sed 's/.*"confusion": \[\(.*\]\)\].*/\1/' t.json | tr -dc '0-9 ' | tr ' ' '\n' |
         awk '{ s += $1 } END { print s }')"
-train $k --target kind --model t.odvgp --plot curves.svg >t.txt
+train $k --target kind --model t.odvgp --iters 50 --set lik.nodes=6 --plot curves.svg >t.txt
 check "plot: the legend has the names of a map's classes, once" test \
     "$(grep -c '>Most probable class<' curves.svg) $(grep -c '>low<' curves.svg)" = "1 1"
 check "plot: calibration marks shares of few rows" grep -q '>shares of fewer than 10 rows<' curves.svg
 awk -F, 'BEGIN { OFS = ","; print "a,b,name"; long = "a name that is far too long for any legend" }
     { print $1, $2, long " " long " " 10 + int(8 * $1 + 8) }' plain.csv >long-names.csv
-"$tool" train --data long-names.csv --features a,b --minutes 0.01 --model t.odvgp >t.txt 2>err.txt
+"$tool" train --data long-names.csv --features a,b --minutes 0.001 --threads 1 --model t.odvgp >t.txt 2>err.txt
 check "auto: many classes begin with a large variance, without a warm start" grep -q \
     '^auto: 200 rows: .* --warm off --kernel "matern52(ard, variance=50)" --natgrad-step "0.5-0.05"' err.txt
 for inputs in a a,b; do
-    train --data long-names.csv --features $inputs --model t.odvgp --beta 20 --basis coupled --warm off \
+    train --data long-names.csv --features $inputs --model t.odvgp --beta 12 --iters 10 --basis coupled --warm off --set lik.nodes=6 \
         --plot curves.svg >t.txt
     check "plot: 12 of 16 classes, of $inputs" sh -c '
         grep -q "12 of 16 classes\|>4 other classes<" curves.svg &&
@@ -133,11 +133,11 @@ check "likelihood ordinal: an order that nobody chose" grep -q \
 # Some likelihoods have no warm start by default, with --minutes neither.
 awk 'BEGIN { srand(8); for (i = 0; i < 150; i++) { x = 4 * rand(); y = rand(); s = rand() + rand() + rand() - 1.5
     printf "%.6f,%.6f,%.6f,%s\n", x, y, x + 0.1 * exp(x) * s, (sin(3 * x) + y > 0.7 ? "yes" : "no") } }' >start.csv
-"$tool" train --data start.csv --target 2 --ignore 3 --likelihood heteroscedastic --model t.odvgp >t.txt 2>err.txt
+"$tool" train --data start.csv --target 2 --ignore 3 --likelihood heteroscedastic --threads 1 --model t.odvgp >t.txt 2>err.txt
 check "warm start: none for heteroscedastic noise" grep -q "^auto: .* --warm off;" err.txt
-"$tool" train --data start.csv --target 2 --ignore 3 --likelihood heteroscedastic --model t.odvgp --minutes 0.01 >t.txt 2>err.txt
+"$tool" train --data start.csv --target 2 --ignore 3 --likelihood heteroscedastic --model t.odvgp --minutes 0.001 --threads 1 >t.txt 2>err.txt
 check "warm start: none with --minutes" grep -q "^auto: .* --warm off;" err.txt
-"$tool" train --data start.csv --target 3 --ignore 2 --model t.odvgp >t.txt 2>err.txt
+"$tool" train --data start.csv --target 3 --ignore 2 --threads 1 --model t.odvgp >t.txt 2>err.txt
 check "warm start: of classes" grep -q "^auto: .* --warm 150:100:0:0.03,150:60;" err.txt
 # Targets of shape 20 and of any size.
 awk 'BEGIN { srand(9); for (i = 0; i < 250; i++) { x = 6 * rand(); y = 0
@@ -148,7 +148,7 @@ check "likelihood gamma: the shape is found" holds "$(value t.json shape | tr -d
 # Tails so heavy that y would have no variance.
 awk 'BEGIN { srand(8); for (i = 0; i < 350; i++) { x = 4 * rand(); n = 0.01 * (rand() + rand() - 1)
     printf "%.6f,%.6f\n", x, sin(x) + (rand() < 0.15 ? 3 * (rand() - 0.5) / (rand() + 1e-3) : n) } }' >tails.csv
-"$tool" train --data tails.csv --likelihood studentt --test-fraction 0.2 --quiet --model t.odvgp --json >t.json
+"$tool" train --data tails.csv --likelihood studentt --test-fraction 0.2 --threads 1 --quiet --model t.odvgp --json >t.json
 "$tool" info t.odvgp >t.txt
 check "likelihood studentt: its parameters" grep -q '^params   scale [0-9.]*; df [0-9.]* (standardised targets)$' t.txt
 check "likelihood studentt: heavy tails" holds "$(value t.json loglik) > 0.2"
@@ -234,9 +234,9 @@ check "compare: classes" grep -q "^coupled .* [01]\.[0-9]* *0\.[0-9]* *-[0-9.]*$
 check "compare: classes, columns" grep -q " accuracy *brier *loglik$" t.txt
 check "compare: classes, trace" grep -q ",test_accuracy,test_brier,test_loglik,noise" trace.csv
 check "compare: classes, picture" grep -q ">Test accuracy<" curves.svg
-"$tool" train --data kinds.csv --features a,b --target kind --folds 3 --beta 20 --iters 30 --quiet --json >t.json
+"$tool" train --data kinds.csv --features a,b --target kind --folds 3 --beta 20 --iters 30 --threads 1 --set lik.nodes=6 --quiet --json >t.json
 check "folds: classes" holds "$(value t.json accuracy) > 0.6 && $(value t.json accuracy_se) >= 0"
-train $k --target kind --model t.odvgp --beta 20 --iters 30 --test-fraction 0.2 --plot curves.svg >t.txt
+train $k --target kind --model t.odvgp --beta 20 --iters 30 --set lik.nodes=6 --test-fraction 0.2 --plot curves.svg >t.txt
 check "plot: classes" test \
     "$(grep -c '>Most probable class<\|>Probability of the label<\|>Calibration, test' curves.svg)" -eq 3
 "$tool" sample --model t.odvgp --data kinds.csv --samples 2 >t.csv
