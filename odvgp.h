@@ -6525,8 +6525,9 @@ static void gp__chunk_derivatives(const gp__kjob *job, const gp__kchunk *c, ptrd
 	}
 }
 
-/*	to[p * step] += x . w_p over the chunk for `count` rows w_p of w. */
-static void gp__chunk_dots(const odvgp__simd *isa, ptrdiff_t cols, const odvgp_real *x,
+/*	to[p * step] += x . w_p over the chunk for `count` rows w_p of w. Not inlined, for the stack of
+	what else its callers call. */
+GP__NOINLINE void gp__chunk_dots(const odvgp__simd *isa, ptrdiff_t cols, const odvgp_real *x,
 		ptrdiff_t count, const odvgp_real *w, ptrdiff_t ldw, odvgp_real *to, ptrdiff_t step)
 {
 	odvgp_real sum[GP__DOTS];

@@ -217,9 +217,9 @@ static void add_metrics(application *a, forecast *f, part *p)
 	double *logp = NULL, shift = 0;
 	int own_scales = s->likelihood == ODVGP_LIKELIHOOD_HETEROSCEDASTIC;
 	if (!is_gaussian(a) && !own_scales)
-		logp = log_densities(&a->server, watch_of(a), p->X, p->Y, p->n);
+		logp = log_densities(&a->server, watch_of(a), p->X, p->Y, P, p->n);
 	odvgp_standardise(p->Y, p->n, P, s->y_mean, s->y_scale, p->Y, NULL);
-	if (own_scales) logp = log_densities(&a->server, watch_of(a), p->X, p->Y, p->n);
+	if (own_scales) logp = log_densities(&a->server, watch_of(a), p->X, p->Y, P, p->n);
 	for (int k = 0; k < P && !own_scales; k++) shift += log(s->y_scale[k]);
 	for (ptrdiff_t i = 0; logp && i < p->n; i++) logp[i] += shift;
 	metrics_add(a->sums, f, p->Y, logp, p->n, P);

@@ -1497,6 +1497,18 @@ static int note_absent_classes(dataset *d)
 	return absent;
 }
 
+/*  What the library sees of n targets y: y, or if there are weights of classes [n,2] to Y, each with
+    its own. */
+static double *library_targets(const dataset *d, double *y, ptrdiff_t n, double *Y)
+{
+	if (!d->class_weight) return y;
+	for (ptrdiff_t i = 0; i < n; i++) {
+		Y[2 * i] = y[i];
+		Y[2 * i + 1] = d->class_weight[(int)y[i]];
+	}
+	return Y;
+}
+
 /*  Makes what the library sees of the training targets. */
 static void weigh_classes(dataset *d, const options *o)
 {
@@ -1518,13 +1530,8 @@ static void weigh_classes(dataset *d, const options *o)
 	if (!balanced) weights_parse(text, f, weight);
 	if (!d->disk) d->Y = take_doubles(n, 2);
 	for (tile t = {0}; next_tile(&t, &d->train, d->disk, TILE_Y);)
-		for (ptrdiff_t i = 0; i < t.n; i++) {
-			double w = weight[(int)t.Y[i]];
-			sum += w;
-			if (d->disk) continue;
-			d->Y[2 * i] = t.Y[i];
-			d->Y[2 * i + 1] = w;
-		}
+		for (ptrdiff_t i = 0; i < t.n; i++) sum += weight[(int)t.Y[i]];
+	if (!d->disk) library_targets(d, d->train.Y, n, d->Y);
 	if (d->disk) d->disk->weight = weight;
 	if (!(sum > 0)) die(BAD_INPUT, "--class-weights %s: all training rows have weight 0", text);
 	bytes_print(&d->notes, "note: weights of classes:");
@@ -2071,20 +2078,15 @@ static void dataset_give_back(dataset *d)
 {
 	part *to = &d->train, *from = &d->valid;
 	ptrdiff_t n = to->n, more = from->n, D = d->s.D, T = d->s.target_count;
-	int own = d->Y == to->Y;
+	double *weighed = d->class_weight ? resize(d->Y, (size_t)(2 * (n + more)), sizeof *d->Y) : NULL;
 	to->X = resize(to->X, (size_t)((n + more) * D), sizeof *to->X);
 	to->Y = resize(to->Y, (size_t)((n + more) * T), sizeof *to->Y);
 	to->line = resize(to->line, (size_t)(n + more), sizeof *to->line);
 	memcpy(to->X + n * D, from->X, (size_t)(more * D) * sizeof *to->X);
 	memcpy(to->Y + n * T, from->Y, (size_t)(more * T) * sizeof *to->Y);
 	memcpy(to->line + n, from->line, (size_t)more * sizeof *to->line);
-	if (own) d->Y = to->Y;
-	else d->Y = resize(d->Y, (size_t)(2 * (n + more)), sizeof *d->Y);
-	for (ptrdiff_t i = n; i < n + more && !own; i++) {
-		d->Y[2 * i] = to->Y[i];
-		d->Y[2 * i + 1] = d->class_weight[(int)to->Y[i]];
-	}
 	to->n += more;
+	d->Y = library_targets(d, to->Y, to->n, weighed);
 	from->n = 0;
 }
 

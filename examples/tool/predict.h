@@ -188,11 +188,11 @@ static int forecast_run(const forecast *f, const odvgp_server *server, const wor
 	return whole;
 }
 
-/*  log p(y) of each row, [n], for targets in the units of the server. Rows whose targets are
-    missing or refused by the likelihood get NaN, and their targets become NaN, too. NULL if the
-    watch ended it before the last row. */
-static double *log_densities(
-		const odvgp_server *server, watch *watch, const double *X, double *Y, ptrdiff_t n)
+/*  log p(y) of each row, [n], for targets Y [n,columns] in the units of the server, with weights if
+    it was trained with them. Rows whose targets are missing or refused by the likelihood get NaN, and
+    their targets become NaN, too. NULL if the watch ended it before the last row. */
+static double *log_densities(const odvgp_server *server, watch *watch, const double *X, double *Y,
+		ptrdiff_t columns, ptrdiff_t n)
 {
 	ptrdiff_t T = server->T;
 	size_t size = odvgp_predict_scratch(server, FORECAST_ROWS, NULL);
@@ -203,14 +203,14 @@ static double *log_densities(
 	for (ptrdiff_t m; i < n && !watch_look(watch, (double)i, (double)n); i += m) {
 		m = smaller(FORECAST_ROWS, n - i);
 		if (!odvgp_predict_logp(
-					server, X + i * server->D, Y + i * T, m, logp + i, scratch, size, NULL))
+					server, X + i * server->D, Y + i * columns, m, logp + i, scratch, size, NULL))
 			continue;
 		for (ptrdiff_t k = i; k < i + m; k++) {
 			if (!odvgp_predict_logp(
-						server, X + k * server->D, Y + k * T, 1, logp + k, scratch, size, NULL))
+						server, X + k * server->D, Y + k * columns, 1, logp + k, scratch, size, NULL))
 				continue;
 			logp[k] = NAN;
-			for (ptrdiff_t p = 0; p < T; p++) Y[k * T + p] = NAN;
+			for (ptrdiff_t p = 0; p < T; p++) Y[k * columns + p] = NAN;
 		}
 	}
 	watch_end(watch);

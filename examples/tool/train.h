@@ -375,7 +375,7 @@ static metrics metrics_of(training *t, const odvgp_server *server, const forecas
 	}
 	double *logp = NULL;
 	if (schema->likelihood != ODVGP_LIKELIHOOD_GAUSSIAN) {
-		logp = log_densities(server, t->w->watch, p->X, p->Y, p->n);
+		logp = log_densities(server, t->w->watch, p->X, p->Y, schema->target_count, p->n);
 		if (!logp) return no_metrics;
 	}
 	memset(sums, 0, (size_t)schema->target_count * sizeof *sums);
@@ -1127,9 +1127,10 @@ typedef struct scaling {
 	double loglik, score;
 } scaling;
 
-/*  Scores the scaling `of` by the validation rows, with the prior N(0, 1) of both logarithms: a few rows
-    that are all right should not make them infinite. The model becomes again what t->before is. */
-static void scaling_try(training *t, scaling *of)
+/*  Scores the scaling `of` by the validation rows, whose targets the library sees as Y, with the prior
+    N(0, 1) of both logarithms: a few rows that are all right should not make them infinite. The model
+    becomes again what t->before is. */
+static void scaling_try(training *t, double *Y, scaling *of)
 {
 	const part *p = &t->d->valid;
 	odvgp_server server;
@@ -1139,7 +1140,7 @@ static void scaling_try(training *t, scaling *of)
 			!odvgp_freeze(t->model, NULL, t->predictor_block, t->predictor_size, NULL) &&
 			!odvgp_server_from_block(
 					&server, t->predictor_block, t->predictor_size, ODVGP_ISA_AUTO, NULL))
-		logp = log_densities(&server, t->w->watch, p->X, p->Y, p->n);
+		logp = log_densities(&server, t->w->watch, p->X, Y, y_columns(t->d), p->n);
 	snapshot_restore(&t->before, &t->block);
 	if (!logp) return;
 	for (ptrdiff_t i = 0; i < p->n; i++) sum += logp[i];
@@ -1155,19 +1156,22 @@ static scaling scaling_best(training *t, double *before)
 {
 	scaling best = {0, 0, 0, 0};
 	double step[2] = {0.4, -0.4};
+	double *room = take_doubles(t->d->valid.n, 2),
+		   *Y = library_targets(t->d, t->d->valid.Y, t->d->valid.n, room);
 	snapshot_take(&t->before, t->model, &t->block);
-	scaling_try(t, &best);
+	scaling_try(t, Y, &best);
 	*before = best.loglik;
 	for (int tries = 0; tries < 40 && !watch_over(t->w->watch); tries++) {
 		int k = fabs(step[1]) > fabs(step[0]);
 		if (fabs(step[k]) < 0.04) break;
 		scaling next = {best.mean + (k ? 0 : step[0]), best.sd + step[k], 0, 0};
-		scaling_try(t, &next);
+		scaling_try(t, Y, &next);
 		if (next.score > best.score) {
 			best = next;
 			step[k] *= 1.4;
 		} else step[k] *= -0.5;
 	}
+	free(room);
 	return best;
 }
 
