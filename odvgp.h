@@ -6005,7 +6005,7 @@ static void gp__put_base_kernel(gp__text *t, const gp__base_kernel *base, const 
 	for (uint32_t s = 0; s + 1 < base->ard; s++) {
 		uint32_t set = GP__SHARED(base, s);
 		ptrdiff_t from = gp__column(base, set & 0xffff);
-		gp__put_range(t, s ? "+" : "=", from, from + (set >> 16));
+		gp__put_range(t, s ? "+" : "=", from, from + (ptrdiff_t)(set >> 16));
 	}
 	for (uint32_t r = 0; r < base->nranges; r++)
 		gp__put_range(t, r ? "+" : ", dims=", (ptrdiff_t)base->range[r][0],
@@ -6559,12 +6559,14 @@ static void gp__chunk_sums(const gp__kjob *job, const gp__kchunk *c, ptrdiff_t r
 		if (!job->plain) value = c->adjoint[t];
 		if (base->type == GP__POLYNOMIAL) value = c->dk[l];
 		if (gp__one_variance(base))
-			gp__chunk_dots(isa, cols, value, count, w, ldw, sums + base->var * job->lds, step);
+			gp__chunk_dots(isa, cols, value, count, w, ldw, sums + (ptrdiff_t)base->var * job->lds,
+					step);
 		if (gp__one_lengthscale(base))
-			gp__chunk_dots(isa, cols, c->dk[l], count, w, ldw, sums + base->ls * job->lds, step);
+			gp__chunk_dots(isa, cols, c->dk[l], count, w, ldw, sums + (ptrdiff_t)base->ls * job->lds,
+					step);
 		if (gp__has_shape_param(base))
 			gp__chunk_dots(isa, cols, c->shape_param[l], count, w, ldw,
-					sums + base->shape_param * job->lds, step);
+					sums + (ptrdiff_t)base->shape_param * job->lds, step);
 	}
 }
 
@@ -6636,8 +6638,9 @@ static int gp__sums_are_out(const gp__kernel *k)
 static void gp__derivatives_task(void *arg, int t)
 {
 	const gp__kjob *job = (const gp__kjob *)arg;
+	const ptrdiff_t var = (ptrdiff_t)job->k->base[0].var;
 	const odvgp_real *sums =
-			gp__sums_are_out(job->k) ? job->derivatives + job->k->base[0].var * job->lds : NULL;
+			gp__sums_are_out(job->k) ? job->derivatives + var * job->lds : NULL;
 	gp__kchunk c = gp__chunk_of_task(job, t, 1);
 	for (ptrdiff_t r = t; r < job->rows; r += job->tasks) {
 		gp__derivatives_row(job, &c, job->first + r, r);
@@ -19844,7 +19847,7 @@ ODVGP_API GP__COLD odvgp_config odvgp_config_defaults(
 static int gp__schedule_ok(const odvgp_schedule *s, odvgp_real limit)
 {
 	int falls = s->kind != ODVGP_SCHEDULE_CONSTANT, linear = s->kind == ODVGP_SCHEDULE_LINEAR;
-	if (s->kind < ODVGP_SCHEDULE_CONSTANT || s->kind > ODVGP_SCHEDULE_LOGLINEAR) return 0;
+	if ((unsigned)s->kind > ODVGP_SCHEDULE_LOGLINEAR) return 0;
 	if (!(s->end > 0 && s->end <= limit)) return 0;
 	if (s->steps < 0 || s->decay_steps < 0 || s->decay_from < 0) return 0;
 	if (s->decay_steps && (!(s->final >= 0) || !(s->final <= limit) || (s->final == 0 && !linear)))
@@ -23403,9 +23406,11 @@ static odvgp_status gp__kernel_scale(
 		const gp__base_kernel *base = &k->base[node[1]];
 		int power = base->type == GP__POLYNOMIAL;
 		gp__wide times = power ? gp__pow(square, 1 / (gp__wide)base->degree) : square;
-		s = gp__values_scale(u->model, hyp + base->var, base->nvar, times, write, info);
+		s = gp__values_scale(u->model, hyp + (ptrdiff_t)base->var, (ptrdiff_t)base->nvar,
+				times, write, info);
 		if (!s && power)
-			s = gp__values_scale(u->model, hyp + base->shape_param, 1, times, write, info);
+			s = gp__values_scale(u->model, hyp + (ptrdiff_t)base->shape_param, 1, times, write,
+					info);
 	}
 	return s;
 }
@@ -25206,7 +25211,8 @@ static void gp__init_base_kernel(const gp__init_work *w, uint32_t i)
 		start.lengthscale /= gp__sqrt((gp__wide)base->ndims);
 	gp__wide widest = 0; /* of columns that share a lengthscale */
 	uint32_t before = 0;
-	for (uint32_t d = 0; base->nls && d < base->ndims && !(base->given & GP__GIVEN_LENGTHSCALE); d++) {
+	const int given = (base->given & GP__GIVEN_LENGTHSCALE) != 0;
+	for (ptrdiff_t d = 0; base->nls && d < (ptrdiff_t)base->ndims && !given; d++) {
 		uint32_t number = gp__number_of(base, d);
 		gp__wide unit = start.unit && base->ard ? (gp__wide)start.unit[gp__column(base, d)] : 1;
 		widest = number == before ? GP__MAX(widest, unit) : unit;
