@@ -133,7 +133,10 @@ TEST(every_kernel)
 			"(rbf(dims=0) + matern32(ard)) * matern52 + linear(dims=1)",
 			"periodic(ard, dims=0) * rq(dims=1) + polynomial * matern52", "additive",
 			"matern52(ard) + additive(ard) * rbf + periodic * linear(ard=0:2)",
-			"rbf(ard=0:2) * additive(dims=1)"};
+			"rbf(ard=0:2) * additive(dims=1)", "rbf(ard) + matern52(ard)",
+			"matern12(dims=1) + rbf(ard) * matern32", "rbf(dims=0) * (matern52(ard) + matern32)",
+			"(rbf + matern12) * matern52(ard) + periodic(dims=1)",
+			"rbf * matern12 + matern32(ard) * matern52"};
 	for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
 		odvgp_config c = random_config(30, INPUTS, 2, 70, 80); /* more than one chunk */
 		test_seed = 720 + (uint64_t)k;

@@ -70,7 +70,7 @@ languages() { # compiler, C++ compiler
         for option in -DODVGP_NO_MALLOC -DODVGP_NO_STDIO "-DODVGP_NO_MALLOC -DODVGP_NO_STDIO" -DODVGP_NO_SIMD -DODVGP_NO_AVX512 -DODVGP_NO_AVX2 \
             -DODVGP_STATIC -DODVGP_USE_PTHREADS -DODVGP_MAX_BASE_KERNELS=1 -DNDEBUG "-DODVGP_NO_TRAINING -DODVGP_STATIC" \
             "-DODVGP_NO_TRAINING -DODVGP_NO_STDIO -DODVGP_NO_MALLOC" -DODVGP_PREDICT_ONLY -DODVGP_NO_TRANSFORMS \
-            "-DODVGP_LIKELIHOODS=1 -DODVGP_KERNELS=1 -DODVGP_MEMBERS=3"; do
+            "-DODVGP_LIKELIHOODS=1 -DODVGP_KERNELS=1 -DODVGP_MEMBERS=3" "-DODVGP_PREDICT_ONLY -DODVGP_LIKELIHOODS=1 -DODVGP_KERNELS=15"; do
             ok "$1 $option $real" "$1" -std=c99 $WARN -I. $real $option -fsyntax-only "$dir/impl.c"
             ok "$2 $option $real" "$2" -std=c++11 $WARN -I. $real $option -fsyntax-only -x c++ "$dir/impl.c"
         done
