@@ -13716,8 +13716,9 @@ ODVGP_API GP__COLD size_t odvgp_online_seal(odvgp_online *o, odvgp_info *info)
 	with an inverse, T = L_H^-1 B^T K(Zb,x) and c = B L_H^-T T.
 
 	A block is a head of 32-bit numbers, the kernel's words, and reals at positions that follow from
-	the head. A row costs about (M + Mg) (5 C + 45) instructions for C columns and one base kernel,
-	3 M^2 for the variance of each output, whatever its numbers are, and as much for gradients.
+	the head. A row costs a Cortex-M4F about 600 + (M + Mg) (3 C + 60) instructions for C columns and
+	one base kernel of a distance, 3 M^2 for the variance of each output, whatever its numbers are,
+	and as much for gradients.
 
 	Moments of y without a closed form are integrals by trapezoid rules, which converge
 	geometrically for smooth integrands; SOFTMAX and LOGIT add noise to f, as in gp__softmax_log_p.
