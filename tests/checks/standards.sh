@@ -90,7 +90,7 @@ languages() { # compiler, C++ compiler
         ok "$1 $flag" "$1" -std=c99 $WARN -I. $flag -fsyntax-only "$dir/impl.c"
     done
     # without SIMD, whose compilers' headers come after these macros
-    for real in "" -DODVGP_FLOAT -DODVGP_NO_TRAINING "-DODVGP_PREDICT_ONLY -DODVGP_FLOAT"; do
+    for real in "" -DODVGP_FLOAT -DODVGP_NO_TRAINING "-DODVGP_PREDICT_ONLY -DODVGP_FLOAT" "-DODVGP_FLOAT_ONLY -DODVGP_FLOAT"; do
         ok "$1 after macros of others $real" "$1" -std=c99 $WARN -I. -DODVGP_NO_SIMD $real -fsyntax-only "$dir/macros.c"
         ok "$2 after macros of others $real" "$2" -std=c++11 $WARN -I. -DODVGP_NO_SIMD $real -fsyntax-only -x c++ "$dir/macros.c"
     done
