@@ -32,6 +32,12 @@ static compact make_compact(const odvgp_server *from)
 	CHECK(odvgp_compact_gradient_scratch(from, NULL) == c.bytes);
 	CHECK(odvgp_compact_scratch(from, NULL) == only_scratch(&c.s, 0));
 	c.scratch = test_alloc(c.bytes);
+	/* what a controller has room for: bytes beside the numbers; scratch in float */
+	const gp__compact *p = (const gp__compact *)c.block;
+	CHECK(gp__rows_head(p) <= 256);
+	CHECK(only_scratch(&c.s, 0) / sizeof(odvgp_real) <=
+					(size_t)p->M * (p->factor ? 2 : 1) + p->P + 256 / 4 ||
+			p->y_rows > p->T);
 	return c;
 }
 
