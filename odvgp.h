@@ -27357,6 +27357,7 @@ static odvgp_status gp__warm_subset(const gp__warm_work *w, odvgp_model *m, odvg
 	for (ptrdiff_t at = 0; at < w->cfg.N; at += GP__READ_ROWS) {
 		ptrdiff_t n = GP__MIN(w->cfg.N - at, GP__READ_ROWS);
 		gp__reader *r = w->X ? NULL : m->from.reader;
+		ODVGP_ASSERT(w->X || r);
 		for (ptrdiff_t i = 0; r && i < n; i++)
 			r->row[i] = gp__permute(m->cfg.seed, GP__STREAM_WARM, 0, m->cfg.N, at + i);
 		if (r && (s = gp__read_any(m, n, r->X, r->Y, info))) return s;
@@ -28092,10 +28093,10 @@ ODVGP_API GP__COLD odvgp_status odvgp_load_memory(odvgp_model **model, const voi
 static uint64_t gp__libm_hash(void)
 {
 	double of[100];
-	for (int i = 0; i < 100; i += 5) {
-		volatile double x = 0.37 * (i / 5) + 0.11; /* not for the compiler to know */
+	for (int i = 0; i < 20; i++) {
+		volatile double x = 0.37 * i + 0.11; /* not for the compiler to know */
 		const double five[] = {exp(-x), log(x), pow(x, 1.7), cos(x), erfc(x)};
-		memcpy(of + i, five, sizeof five);
+		memcpy(of + 5 * i, five, sizeof five);
 	}
 	return gp__checksum((const unsigned char *)of, sizeof of);
 }
