@@ -2,10 +2,10 @@
     the race between them (race.h).
 
     The first candidate is what plan.h says. The others are rows of one table: other members, sizes
-    and kernels, with the same warm starts, and as many steps as take the same counted operations. Of
-    the training rows a tenth, or where there are fewer than 2,000 up to a fifth, at most MOST_VALID,
-    drawn by the seed, are held out and score them. Then a model of all rows gets the winner's
-    parameters and does the rest of its steps. */
+    and kernels, with the same warm starts, and as many steps as take the same counted operations.
+    Fewer than FOLDS_ROWS rows are all trained on and score by FOLDS folds, which the seed draws. Of
+    more, and of classes, a tenth, or up to a fifth of few, at most MOST_VALID, are held out and score;
+    then a model of all rows gets the winner's parameters and does the rest of its steps. */
 #ifndef TOOL_CHOOSE_H
 #define TOOL_CHOOSE_H
 
@@ -13,6 +13,7 @@
 #include "train.h"
 
 enum { MOST_TRIES = 8, LEAST_VALID = 200, RACE_LEAST_ROWS = 500, MOST_WARM = 8 };
+enum { FOLDS = 5, FOLDS_ROWS = 2000, FOLDS_LEAST_ROWS = 100 };
 /*  SHORT: where validation may end the winner's training long before its last step. */
 static const double RACE_SHARE = 1.0 / 3, RACE_SHARE_SHORT = 0.15;
 /*  Of a candidate's operations, in those of the first one. */
@@ -27,10 +28,14 @@ typedef struct choice {
 	char name[MOST_TRIES][100];
 	odvgp_warm warm[MOST_TRIES][MOST_WARM];
 	race r;
-	/* The rows to fit, and those held out; Y as the library takes it. */
+	/* All rows of training; those to fit, with folds the same ones, and those held out; Y as the
+	   library takes it. */
+	ptrdiff_t rows;
 	dataset fit;
 	part held;
 	double *held_Y;
+	/* The fold of each row; NULL: none. */
+	int *fold;
 	const workers *w;
 	odvgp_isa isa;
 	int quiet;
@@ -48,6 +53,12 @@ typedef struct choice {
 static ptrdiff_t rows_held(ptrdiff_t n)
 {
 	return smaller(MOST_VALID, larger(n / 10, smaller(LEAST_VALID, n / 5)));
+}
+
+/*  Only a Gaussian's q is a formula. */
+static int has_folds(const dataset *d)
+{
+	return d->s.likelihood == ODVGP_LIKELIHOOD_GAUSSIAN && d->train.n < FOLDS_ROWS && !d->disk;
 }
 
 /*  Copies the `count` rows with this flag of a table with so many columns. */
@@ -84,13 +95,23 @@ static odvgp_status choice_reader(void *user, odvgp_model *model, odvgp_info *in
 	return large_try_reader(((choice *)user)->fit.disk, model, large_for_library, info);
 }
 
+/*  With folds the rows to fit are the dataset's. */
 static void hold_rows(choice *c, const options *o, const dataset *d)
 {
 	uint64_t seed = (uint64_t)option_integer(o, OPT_SEED, 0, LLONG_MAX) ^ 0x72616365u;
 	ptrdiff_t n = d->train.n, count = rows_held(n), rest = n - count, T = y_columns(d);
+	c->rows = c->r.valid = n;
+	c->fit = *d;
+	if (has_folds(d)) {
+		c->fold = take((size_t)n, sizeof *c->fold);
+		for (ptrdiff_t i = 0; i < n; i++) c->fold[i] = (int)(permute(seed, n, i) % FOLDS);
+		c->r.folds = FOLDS;
+		c->r.fold = c->fold;
+		return;
+	}
+	c->r.valid = count;
 	char *held = take((size_t)n, 1);
 	for (ptrdiff_t i = 0; i < n; i++) held[i] = permute(seed, n, i) < count;
-	c->fit = *d;
 	c->fit.train.n = rest;
 	c->held.n = count;
 	if (d->disk) {
@@ -250,6 +271,15 @@ static double score_flops(const odvgp_config *c, int fit_q, ptrdiff_t rows)
 	return predictor + (double)rows * row_flops(c);
 }
 
+/*  The same of an entry, by held-out rows or folds. */
+static double entry_score_flops(const choice *c, const race_entry *e)
+{
+	ptrdiff_t n = c->r.valid;
+	if (!c->fold) return score_flops(&e->config, e->fit_q, n);
+	odvgp_config part = race_resize(&e->config, n - n / FOLDS);
+	return FOLDS * (init_flops(&part) + score_flops(&part, e->fit_q, n / FOLDS + 1));
+}
+
 static void candidate_name(choice *c, int k)
 {
 	const odvgp_config *g = &c->list[k].config;
@@ -329,7 +359,7 @@ static void candidate_make(choice *c, int k, double flops, int follows)
 	e->start_flops = init_flops(&e->config);
 	if (e->from < 0) e->start_flops += warm_flops(o, &e->config);
 	else if (e->config.objective == ODVGP_OBJECTIVE_ELBO) e->start_flops += fit_q_flops(&e->config);
-	e->score_flops = score_flops(&e->config, e->fit_q, c->held.n);
+	e->score_flops = entry_score_flops(c, e);
 	candidate_name(c, k);
 }
 
@@ -375,7 +405,7 @@ static void candidate_add(choice *c, const variant *v)
 /*  Those of the table that fit the data and the options. */
 static void candidates_add(choice *c, int tries)
 {
-	ptrdiff_t n = c->fit.train.n + c->held.n;
+	ptrdiff_t n = c->rows;
 	int classes = has_classes(c->fit.s.likelihood);
 	for (int i = 0; i < VARIANTS && c->r.count < tries; i++) {
 		const variant *v = &variants[i];
@@ -414,7 +444,9 @@ static void choice_table(choice *c)
 	const race *r = &c->r;
 	bytes *b = &c->table;
 	double total = race_total(r, &r->list[r->winner]) + r->added;
-	bytes_print(b, "race on %td rows held out; it adds %.0f %% to the operations\n", c->held.n,
+	if (c->fold) bytes_print(b, "race by %d folds of %td rows", FOLDS, c->rows);
+	else bytes_print(b, "race on %td rows held out", c->held.n);
+	bytes_print(b, "; it adds %.0f %% to the operations\n",
 			100 * r->added / fmax(1, total - r->added));
 	for (int i = 0; i < r->count; i++) {
 		const race_entry *e = &r->list[i];
@@ -432,12 +464,7 @@ static void choice_table(choice *c)
 /*  A candidate's config for all rows. */
 static odvgp_config candidate_config(const choice *c, int k)
 {
-	odvgp_config g = c->list[k].config;
-	ptrdiff_t few = g.N;
-	g.N = c->fit.train.n + c->held.n;
-	if (g.optim.batch == few) g.optim.batch = g.N;
-	if (is_exact(basis_of(&c->o[k]))) g.layer[0].M = g.N;
-	return g;
+	return race_resize(&c->list[k].config, c->rows);
 }
 
 /*  Bytes of its file, without what the tool keeps in it; 0: the model cannot be made. */
@@ -514,9 +541,9 @@ static int choice_due(const options *o, const dataset *d, int tries, bytes *note
 	else if (d->s.target_count > 1) bytes_print(&why, "there are %d targets", d->s.target_count);
 	else if (!gaussian && !has_classes(d->s.likelihood))
 		bytes_print(&why, "the likelihood is %s", likelihood);
-	else if (d->train.n < RACE_LEAST_ROWS)
+	else if (d->train.n < (gaussian ? FOLDS_LEAST_ROWS : RACE_LEAST_ROWS))
 		bytes_print(&why, "there are %td training rows, and it begins at %d", d->train.n,
-				RACE_LEAST_ROWS);
+				gaussian ? FOLDS_LEAST_ROWS : RACE_LEAST_ROWS);
 	if (tries > 1 && why.used && o->given[OPT_AUTO_TRIES])
 		bytes_print(notes, "note: --auto-tries %d: no race, because %s\n", tries, why.at);
 	int due = tries > 1 && !why.used;
@@ -549,7 +576,6 @@ static void choice_make(choice *c, options *o, dataset *d)
 	c->r.Y = c->fit.Y;
 	c->r.X_valid = c->held.X;
 	c->r.Y_valid = c->held_Y;
-	c->r.valid = c->held.n;
 	c->o[0] = options_copy(o);
 	candidate_make(c, 0, 0, 0);
 	c->r.count = 1;
@@ -588,13 +614,23 @@ static void choice_end(choice *c)
 		free(c->X_valid[i]);
 	}
 	options_free(&c->before);
-	large_free(c->fit.disk);
-	free(c->fit.train.X);
-	free(c->fit.Y);
+	if (!c->fold) {
+		large_free(c->fit.disk);
+		free(c->fit.train.X);
+		free(c->fit.Y);
+	}
+	free(c->fold);
 	free(c->held.X);
 	free(c->held_Y);
 	free(c->table.at);
 	free(c);
+}
+
+/*  The model becomes the winner's, which has seen all rows: training goes on as if it had never
+    stopped. */
+static odvgp_status choice_take(const race_entry *e, training *t, odvgp_info *info)
+{
+	return odvgp_model_copy(&t->model, e->model, t->block.at, t->block.size, info);
 }
 
 /*  Gives the model of all rows what the winner has learned, and the training the rest of its steps.
@@ -605,13 +641,16 @@ static int choice_continue(choice *c, odvgp_model *model, training *t, options *
 	odvgp_info info = no_info;
 	if (!c || !c->list[c->r.winner].model) return 0;
 	race_entry *e = &c->list[c->r.winner];
-	odvgp_status s = race_continue(e, model, &info);
+	odvgp_status s = c->fold ? choice_take(e, t, &info) : race_continue(e, model, &info);
 	if (s) die_of(s, &info, "race");
 	race_leave(e);
-	t->iters = e->steps - e->done;
-	/* L-BFGS has to learn the curvature once more. */
-	if (e->config.optim.kind == ODVGP_OPTIMIZER_LBFGS && t->iters) t->iters += (e->steps + 9) / 10;
-	t->evaluate_every = larger(1, t->iters / 50);
+	t->step = t->first_step = odvgp_steps_done(t->model);
+	ptrdiff_t left = e->steps - e->done;
+	/* L-BFGS has to learn the curvature of further rows once more. */
+	if (e->config.optim.kind == ODVGP_OPTIMIZER_LBFGS && left && !c->fold)
+		left += (e->steps + 9) / 10;
+	t->iters = t->first_step + left;
+	t->evaluate_every = larger(1, left / 50);
 	t->warm_starts = warm_count(o);
 	/* For --resume. */
 	snprintf(text, sizeof text, "%td", t->iters);
@@ -626,7 +665,7 @@ static void choice_print(const choice *c)
 	const int ids[] = {OPT_BASIS, OPT_BETA, OPT_GAMMA, OPT_KERNEL, OPT_TRANSFORM, OPT_ITERS,
 			OPT_WARM, OPT_FIT_Q, OPT_NATGRAD_STEP, OPT_NATGRAD_WARMUP};
 	if (c->quiet) return;
-	fprintf(stderr, "auto: %td rows: ", c->fit.train.n + c->held.n);
+	fprintf(stderr, "auto: %td rows: ", c->rows);
 	for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
 		const char *value = o->value[ids[i]], *quote = "";
 		int natural = ids[i] == OPT_NATGRAD_STEP || ids[i] == OPT_NATGRAD_WARMUP,
@@ -639,7 +678,7 @@ static void choice_print(const choice *c)
 		if (strpbrk(value, " ()*")) quote = "\"";
 		fprintf(stderr, " --%s %s%s%s", option_list[ids[i]].name, quote, value, quote);
 	}
-	fputs("; goes on with all rows\n", stderr);
+	fputs(c->fold ? "; goes on\n" : "; goes on with all rows\n", stderr);
 }
 
 /*  Keeps what was tried among the settings of the model. */
