@@ -34,8 +34,8 @@ typedef struct choice {
 	dataset fit;
 	part held;
 	double *held_Y;
-	/* The fold of each row; NULL: none. */
-	int *fold;
+	/* The fold of each row; NULL: none. And are the dataset's rows on the disk? */
+	int *fold, stored;
 	const workers *w;
 	odvgp_isa isa;
 	int quiet;
@@ -58,7 +58,7 @@ static ptrdiff_t rows_held(ptrdiff_t n)
 /*  Only a Gaussian's q is a formula. */
 static int has_folds(const dataset *d)
 {
-	return d->s.likelihood == ODVGP_LIKELIHOOD_GAUSSIAN && d->train.n < FOLDS_ROWS && !d->disk;
+	return d->s.likelihood == ODVGP_LIKELIHOOD_GAUSSIAN && d->train.n < FOLDS_ROWS;
 }
 
 /*  Copies the `count` rows with this flag of a table with so many columns. */
@@ -74,19 +74,30 @@ static double *choose_rows(
 	return to;
 }
 
-/*  The same of rows on the disk, of which only those that are held out come into memory. */
-static void hold_stored(choice *c, const dataset *d, const char *held)
+/*  The same of rows on the disk: X and Y of those held out, or of all (NULL). */
+static void choose_stored(const dataset *d, const char *held, double *X, double *Y)
 {
-	ptrdiff_t T = y_columns(d), D = d->s.D, at = 0;
-	c->held.X = take_doubles(c->held.n, D);
-	c->held_Y = take_doubles(c->held.n, T);
+	ptrdiff_t T = y_columns(d), D = d->s.D;
 	for (ptrdiff_t k = 0; k < d->train.n; k++) {
-		if (!held[k]) continue;
-		if (!large_for_library(d->disk, &k, 1, c->held.X + at * D, c->held_Y + at * T))
-			die(FAILED, "%s", table_failure);
-		at++;
+		if (held && !held[k]) continue;
+		if (!large_for_library(d->disk, &k, 1, X, Y)) die(FAILED, "%s", table_failure);
+		X += D;
+		Y += T;
 	}
-	c->fit.disk = large_without(d->disk, held);
+}
+
+/*  Few rows come into memory for the race. */
+static void hold_few(choice *c, const dataset *d, uint64_t seed)
+{
+	ptrdiff_t n = c->rows;
+	c->r.folds = FOLDS;
+	c->r.fold = c->fold = take((size_t)n, sizeof *c->fold);
+	for (ptrdiff_t i = 0; i < n; i++) c->fold[i] = (int)(permute(seed, n, i) % FOLDS);
+	if (!c->stored) return;
+	c->fit.disk = NULL;
+	c->fit.train.X = take_doubles(n, d->s.D);
+	c->fit.Y = take_doubles(n, y_columns(d));
+	choose_stored(d, NULL, c->fit.train.X, c->fit.Y);
 }
 
 /*  A candidate's model reads its rows. */
@@ -95,18 +106,15 @@ static odvgp_status choice_reader(void *user, odvgp_model *model, odvgp_info *in
 	return large_try_reader(((choice *)user)->fit.disk, model, large_for_library, info);
 }
 
-/*  With folds the rows to fit are the dataset's. */
 static void hold_rows(choice *c, const options *o, const dataset *d)
 {
 	uint64_t seed = (uint64_t)option_integer(o, OPT_SEED, 0, LLONG_MAX) ^ 0x72616365u;
 	ptrdiff_t n = d->train.n, count = rows_held(n), rest = n - count, T = y_columns(d);
 	c->rows = c->r.valid = n;
+	c->stored = d->disk != NULL;
 	c->fit = *d;
 	if (has_folds(d)) {
-		c->fold = take((size_t)n, sizeof *c->fold);
-		for (ptrdiff_t i = 0; i < n; i++) c->fold[i] = (int)(permute(seed, n, i) % FOLDS);
-		c->r.folds = FOLDS;
-		c->r.fold = c->fold;
+		hold_few(c, d, seed);
 		return;
 	}
 	c->r.valid = count;
@@ -115,7 +123,10 @@ static void hold_rows(choice *c, const options *o, const dataset *d)
 	c->fit.train.n = rest;
 	c->held.n = count;
 	if (d->disk) {
-		hold_stored(c, d, held);
+		c->held.X = take_doubles(count, d->s.D);
+		c->held_Y = take_doubles(count, T);
+		choose_stored(d, held, c->held.X, c->held_Y);
+		c->fit.disk = large_without(d->disk, held);
 		c->r.made = choice_reader;
 		free(held);
 		return;
@@ -409,7 +420,9 @@ static void candidates_add(choice *c, int tries)
 	int classes = has_classes(c->fit.s.likelihood);
 	for (int i = 0; i < VARIANTS && c->r.count < tries; i++) {
 		const variant *v = &variants[i];
-		int fits = v->classes == classes && n > v->from && n <= v->to,
+		/* An exact model keeps its rows in memory. */
+		int fits = v->classes == classes && n > v->from && n <= v->to &&
+				   !(c->stored && v->basis && strcmp(v->basis, "exact") == 0),
 			same = v->basis && strcmp(v->basis, c->o[0].value[OPT_BASIS]) == 0 && !v->kernel &&
 				   !v->transform,
 			given = (v->kernel && c->before.given[OPT_KERNEL]) ||
@@ -581,7 +594,7 @@ static void choice_make(choice *c, options *o, dataset *d)
 	c->r.count = 1;
 	c->distinct = distinct_rows(&c->fit);
 	/* Another scale of inputs makes a copy of the rows, which are in memory then. */
-	c->tails = !is_image(o) && !c->fit.disk && has_tails(&c->fit);
+	c->tails = !is_image(o) && !c->stored && has_tails(&c->fit);
 	candidates_add(c, tries);
 	choice_announce(c);
 	odvgp_watch watch = library_watch(c->w->watch);
@@ -614,7 +627,7 @@ static void choice_end(choice *c)
 		free(c->X_valid[i]);
 	}
 	options_free(&c->before);
-	if (!c->fold) {
+	if (!c->fold || c->stored) {
 		large_free(c->fit.disk);
 		free(c->fit.train.X);
 		free(c->fit.Y);
@@ -630,7 +643,9 @@ static void choice_end(choice *c)
     stopped. */
 static odvgp_status choice_take(const race_entry *e, training *t, odvgp_info *info)
 {
-	return odvgp_model_copy(&t->model, e->model, t->block.at, t->block.size, info);
+	odvgp_status s = odvgp_model_copy(&t->model, e->model, t->block.at, t->block.size, info);
+	if (!s && t->d->disk) s = large_try_reader(t->d->disk, t->model, large_for_library, info);
+	return s;
 }
 
 /*  Gives the model of all rows what the winner has learned, and the training the rest of its steps.
