@@ -535,10 +535,11 @@ include bench/studies.mk
 
 $(B)/cover/internals.o $(TESTS:%=$(B)/cover/%): CFLAGS := -O1
 $(eval $(call with_internals,$(B)/cover,--coverage))
-# One with the code of a controller, and of one that lacks something.
+# One with the code of a controller, and of two that lack something.
 COMPACT := $(BASE_KERNELS:%/test_base_kernels=%/test_compact)
-$(COMPACT): LIBS += tests/compact_only.c tests/compact_few.c
-$(COMPACT): tests/compact_only.c tests/compact_few.c tests/compact_only.h odvgp.h
+$(COMPACT): LIBS += tests/compact_only.c tests/compact_few.c tests/compact_others.c
+$(COMPACT): tests/compact_only.c tests/compact_few.c tests/compact_others.c \
+            tests/compact_only.h odvgp.h
 FLOAT_ONLY := $(BASE_KERNELS:%/test_base_kernels=%/test_float_only)
 $(FLOAT_ONLY): LIBS += tests/float_only.c
 $(FLOAT_ONLY): tests/float_only.c tests/float_only.h odvgp.h

@@ -215,7 +215,8 @@ CONTENTS   (search for a tag with its arrows)
 	ODVGP_LIKELIHOODS, _KERNELS, _MEMBERS
 							all		what the build has, as ODVGP_LIK_GAUSSIAN | ODVGP_LIK_POISSON;
 									ODVGP_KERNEL_x; ODVGP_MEMBER_x. Models, blocks and files that
-									need another return E_UNSUPPORTED (a kernel's name E_KERNEL).
+									need another return E_UNSUPPORTED (a kernel's name E_KERNEL);
+									info.what names it.
 									Warm starts need the Gaussian and COUPLED
 	Macros of other headers do no harm but for those of the interface's one-letter fields, N, D, P,
 	M, F, T and X: include odvgp.h before a header that defines one without arguments.
@@ -3335,6 +3336,9 @@ enum { GP__NO_INPUT, GP__DISTANCE, GP__CIRCLE, GP__INNER_PRODUCT, GP__BY_COLUMN 
 #define GP__ROWS_MAGIC 0x5256444fu /* "ODVR", of a compact block */
 /*	Whether the build has a base kernel, and covariances with an inverse. */
 #define GP__KERNEL_HAS(kind) ((unsigned)(ODVGP_KERNELS) >> (kind) & 1u)
+/*	Whether the build lacks one, so that names are needed; additive's stands alone. */
+#define GP__KERNELS_LACK     ((~(unsigned)(ODVGP_KERNELS)&0x3ffu) != 0)
+#define GP__LIKELIHOODS_LACK ((~(unsigned)(ODVGP_LIKELIHOODS)&0x3fffu) != 0)
 /*	Whether the build has only kernels of distances; only those of one function of them. */
 #define GP__ONLY_DISTANCES \
 	(!((ODVGP_KERNELS) & ~(ODVGP_KERNEL_RBF | ODVGP_KERNEL_MATERN12 | ODVGP_KERNEL_MATERN32 | \
@@ -6005,7 +6009,7 @@ static void gp__put_base_kernel(gp__text *t, const gp__base_kernel *base, const 
 	for (uint32_t s = 0; s + 1 < base->ard; s++) {
 		uint32_t set = GP__SHARED(base, s);
 		ptrdiff_t from = gp__column(base, set & 0xffff);
-		gp__put_range(t, s ? "+" : "=", from, from + (set >> 16));
+		gp__put_range(t, s ? "+" : "=", from, from + (ptrdiff_t)(set >> 16));
 	}
 	for (uint32_t r = 0; r < base->nranges; r++)
 		gp__put_range(t, r ? "+" : ", dims=", (ptrdiff_t)base->range[r][0],
@@ -6559,12 +6563,14 @@ static void gp__chunk_sums(const gp__kjob *job, const gp__kchunk *c, ptrdiff_t r
 		if (!job->plain) value = c->adjoint[t];
 		if (base->type == GP__POLYNOMIAL) value = c->dk[l];
 		if (gp__one_variance(base))
-			gp__chunk_dots(isa, cols, value, count, w, ldw, sums + base->var * job->lds, step);
+			gp__chunk_dots(
+					isa, cols, value, count, w, ldw, sums + (ptrdiff_t)base->var * job->lds, step);
 		if (gp__one_lengthscale(base))
-			gp__chunk_dots(isa, cols, c->dk[l], count, w, ldw, sums + base->ls * job->lds, step);
+			gp__chunk_dots(isa, cols, c->dk[l], count, w, ldw,
+					sums + (ptrdiff_t)base->ls * job->lds, step);
 		if (gp__has_shape_param(base))
 			gp__chunk_dots(isa, cols, c->shape_param[l], count, w, ldw,
-					sums + base->shape_param * job->lds, step);
+					sums + (ptrdiff_t)base->shape_param * job->lds, step);
 	}
 }
 
@@ -6636,8 +6642,8 @@ static int gp__sums_are_out(const gp__kernel *k)
 static void gp__derivatives_task(void *arg, int t)
 {
 	const gp__kjob *job = (const gp__kjob *)arg;
-	const odvgp_real *sums =
-			gp__sums_are_out(job->k) ? job->derivatives + job->k->base[0].var * job->lds : NULL;
+	const ptrdiff_t var = (ptrdiff_t)job->k->base[0].var;
+	const odvgp_real *sums = gp__sums_are_out(job->k) ? job->derivatives + var * job->lds : NULL;
 	gp__kchunk c = gp__chunk_of_task(job, t, 1);
 	for (ptrdiff_t r = t; r < job->rows; r += job->tasks) {
 		gp__derivatives_row(job, &c, job->first + r, r);
@@ -12098,15 +12104,16 @@ static void gp__file_words(gp__file *f, void *words, size_t bytes)
 
 /* --- checking a block --- */
 
-/*	Whether the build has all base kernels, or a type is not valid, which gp__kernel_ok refuses. */
-static int gp__kernel_here(const gp__kernel *k)
+/*	The name of a base kernel that the build lacks, or NULL; also if a type is not valid, which
+	gp__kernel_ok refuses. */
+static const char *gp__kernel_lacks(const gp__kernel *k)
 {
-	int here = 1;
+	const char *lacks = NULL;
 	GP__EACH_BASE(i, k) {
-		if (k->base[i].type >= GP__BASE_KERNEL_TYPES) return 1;
-		here = here && GP__KERNEL_HAS(k->base[i].type);
+		if (k->base[i].type >= GP__BASE_KERNEL_TYPES) return NULL;
+		if (!GP__KERNEL_HAS(k->base[i].type)) lacks = gp__base_kernel_kinds[k->base[i].type].name;
 	}
-	return here;
+	return lacks;
 }
 
 /*	A kernel from a file must be one that an expression makes: each base kernel has columns of the
@@ -12182,7 +12189,7 @@ static void gp__predictor_sum(const gp__predictor *p, uint32_t *sum)
 }
 
 static const char gp__left_out[] =
-		"needs what this build leaves out (ODVGP_LIKELIHOODS, ODVGP_KERNELS, ODVGP_MEMBERS, "
+		"left out of this build (ODVGP_LIKELIHOODS, ODVGP_KERNELS, ODVGP_MEMBERS, "
 		"ODVGP_NO_TRANSFORMS)";
 static const char gp__too_many_base_kernels[] =
 		"its kernel has more terms than this build allows: compile with a larger "
@@ -12201,6 +12208,8 @@ static odvgp_status gp__predictor_start_check(
 	if ((p->version & 0xffff) != GP__PREDICTOR_VERSION)
 		return gp__fail(info, ODVGP_E_UNSUPPORTED, what, -1, (gp__wide)p->version,
 				"holds a predictor of another version: freeze the model again with this one");
+	if (p->likelihood >= GP__COUNT(gp__likelihoods) && p->likelihood < ODVGP_LIKELIHOOD_COUNT)
+		return gp__unsupported(info, "likelihood", gp__left_out);
 	if (p->base_kernels > ODVGP_MAX_BASE_KERNELS)
 		return gp__fail(info, ODVGP_E_UNSUPPORTED, what, -1, (gp__wide)p->base_kernels,
 				gp__too_many_base_kernels);
@@ -12252,7 +12261,7 @@ static ptrdiff_t gp__predictor_measure(const gp__predictor *p)
 	if (p->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY &&
 			gp__row_columns(&p->patches, p->D) != (ptrdiff_t)(p->P / p->units))
 		return -1;
-	if (!gp__kernel_here(&k)) return 0;
+	if (gp__kernel_lacks(&k)) return 0;
 	if (!gp__kernel_ok(&k, gp__patch_columns(&p->patches, p->D)) || (uint32_t)p->nhyp != k.nhyp)
 		return -1;
 	if (p->columns != gp__points_columns(&k)) return -1;
@@ -12271,15 +12280,22 @@ static uint32_t gp__predictor_types(const gp__predictor *p)
 	return types;
 }
 
-/*	Whether this build has what the predictor needs; its words are valid. */
-static odvgp_status gp__predictor_has(const gp__predictor *p, const char *what, odvgp_info *info)
+/*	Whether this build has what the predictor needs, whose words are valid; info names what not. */
+static odvgp_status gp__predictor_has(const gp__predictor *p, odvgp_info *info)
 {
-	int has = (p->layers > 1 || gp__likelihoods[p->likelihood].y_moments) &&
-			  (gp__is_dense(p) || GP__MEMBERS_INVERSE) &&
-			  (GP__DESK || (p->layers == 1 && !p->patches.height && !p->mixed)) &&
-			  !(gp__predictor_types(p) & ~(unsigned)(ODVGP_KERNELS)) &&
-			  GP__TRANSFORMS(p) == (ptrdiff_t)(p->version >> 16);
-	return has ? ODVGP_OK : gp__unsupported(info, what, gp__left_out);
+	const gp__likelihood *lik = &gp__likelihoods[p->likelihood];
+	const uint32_t types = gp__predictor_types(p) & ~(unsigned)(ODVGP_KERNELS);
+	const char *lacks = NULL;
+	for (int t = 0; types >> t; t++)
+		if (types >> t & 1) lacks = gp__base_kernel_kinds[t].name;
+	if (p->layers == 1 && !lik->y_moments) lacks = lik->name;
+	if (!gp__is_dense(p) && !GP__MEMBERS_INVERSE)
+		lacks = p->factor == GP__DIAGONAL_OF_INVERSE ? "O(M)" : "DECOUPLED";
+	if (!GP__DESK && p->layers > 1) lacks = "layers";
+	if (!GP__DESK && p->patches.height) lacks = "patches";
+	if (!GP__DESK && p->mixed) lacks = "functions";
+	if (GP__TRANSFORMS(p) != (ptrdiff_t)(p->version >> 16)) lacks = "transforms";
+	return lacks ? gp__unsupported(info, lacks, gp__left_out) : ODVGP_OK;
 }
 
 /*	Whether reals are finite, and positive, or 0 and 1, where they must be. */
@@ -12357,7 +12373,7 @@ static odvgp_status gp__predictor_check(const gp__predictor *p, size_t bytes, od
 				"is of the other precision: only a model file can be read in both");
 	if (bytes < gp__predictor_head(p->base_kernels)) return gp__cut_off(info, bytes);
 	if (gp__predictor_measure(p) < 0) return gp__bad_block(info, "its predictor is not valid");
-	if ((s = gp__predictor_has(p, "block", info)) != ODVGP_OK) return s;
+	if ((s = gp__predictor_has(p, info)) != ODVGP_OK) return s;
 	if (bytes < gp__predictor_bytes(p)) return gp__cut_off(info, bytes);
 	gp__predictor_sum(p, sum);
 	if (memcmp(sum, p->checksum, sizeof sum) != 0)
@@ -12466,14 +12482,14 @@ static odvgp_status gp__file_predictor(gp__file *f, const gp__file_head *h, uint
 	ODVGP_ASSERT(head <= sizeof(gp__predictor_start));
 	gp__file_words(f, p + 1, head - sizeof *p);
 	ptrdiff_t reals = f->bad ? -1 : gp__predictor_measure(p);
-	if (!reals) return gp__unsupported(info, "model file", gp__left_out);
+	if (!reals) return gp__predictor_has(p, info);
 	uint64_t bytes = head + (uint64_t)GP__MAX(reals, 0) * h->real_size;
 	if (reals < 0 || *left < bytes || (p->layers == 1 && *left != bytes) ||
 			p->real_size != h->real_size || (below && !gp__predictors_chain(below, p)))
 		return gp__bad_file(info, "its predictor is not valid");
 	*left -= bytes;
 	p->real_size = sizeof(odvgp_real);
-	return gp__predictor_has(p, "model file", info);
+	return gp__predictor_has(p, info);
 }
 
 GP__NOINLINE odvgp_status gp__file_predictor_size(
@@ -14422,11 +14438,20 @@ static uint32_t gp__rows_geometry(uint32_t kind)
 	return kind == GP__PERIODIC ? GP__CIRCLE : GP__DISTANCE;
 }
 
-/*	Whether every index of the kernel's words is in range, each node has at most one parent,
-	and this build has its kernels. */
-static odvgp_status gp__rows_kernel_check(const gp__compact *p, const gp__compact_view *v)
+/*	Name k of several with a zero behind each. */
+static const char *gp__rows_name(const char *names, uint32_t k)
 {
-	uint32_t used[GP__MAX_NODES] = {0}, columns = 0;
+	for (; k > 0; k--)
+		while (*names++) {}
+	return names;
+}
+
+/*	Whether every index of the kernel's words is in range, each node has at most one parent,
+	and this build has its kernels, or *what is the name of one that it lacks. */
+static odvgp_status gp__rows_kernel_check(
+		const gp__compact *p, const gp__compact_view *v, const char **what)
+{
+	uint32_t used[GP__MAX_NODES] = {0}, columns = 0, types = 0;
 	if (p->nodes < 1 || p->nodes >= GP__MAX_NODES || p->groups > ODVGP_MAX_BASE_KERNELS)
 		return ODVGP_E_UNSUPPORTED;
 	if (p->groups > p->nodes) return ODVGP_E_FORMAT; /* each is read by some node */
@@ -14450,13 +14475,22 @@ static odvgp_status gp__rows_kernel_check(const gp__compact *p, const gp__compac
 				: leaf ? a != 255
 					   : a >= t || used[a]++ || used[b]++)
 			return ODVGP_E_FORMAT;
-		if (leaf && !additive && !GP__KERNEL_HAS(kind)) return ODVGP_E_UNSUPPORTED;
+		types |= (uint32_t)(leaf && !additive) << kind;
+	}
+	types &= ~(uint32_t)(ODVGP_KERNELS);
+	if (types && GP__KERNELS_LACK) {
+		uint32_t lacks = 0;
+		while (!(types >> lacks & 1)) lacks++;
+		*what = gp__rows_name("rbf\0matern12\0matern32\0matern52\0rq\0periodic\0linear\0"
+							  "polynomial\0constant\0white",
+				lacks);
+		return ODVGP_E_UNSUPPORTED;
 	}
 	return columns == p->columns ? ODVGP_OK : ODVGP_E_FORMAT;
 }
 
 /*	Sizes, then words, then reals. */
-static odvgp_status gp__rows_check(const gp__compact *p, size_t bytes)
+static odvgp_status gp__rows_check(const gp__compact *p, size_t bytes, const char **what)
 {
 	gp__compact_view v;
 	const uint32_t *size = &p->D;
@@ -14474,9 +14508,22 @@ static odvgp_status gp__rows_check(const gp__compact *p, size_t bytes)
 	if ((uint64_t)p->P * (2 * ((uint64_t)p->D + p->columns) + p->M + 4) >
 			(uint64_t)PTRDIFF_MAX / 2 / sizeof(odvgp_real))
 		return ODVGP_E_UNSUPPORTED;
-	if ((p->factor != GP__FACTOR_OF_S && !GP__MEMBERS_INVERSE) ||
-			(p->flags & GP__ROWS_ADDITIVE && !GP__KERNEL_HAS(GP__ADDITIVE)))
+	if (p->factor != GP__FACTOR_OF_S && !GP__MEMBERS_INVERSE) {
+		*what = p->factor == GP__DIAGONAL_OF_INVERSE ? "O(M)" : "DECOUPLED";
 		return ODVGP_E_UNSUPPORTED;
+	}
+	if (p->flags & GP__ROWS_ADDITIVE && !GP__KERNEL_HAS(GP__ADDITIVE)) {
+		*what = "additive";
+		return ODVGP_E_UNSUPPORTED;
+	}
+	if (GP__LIKELIHOODS_LACK && p->likelihood < ODVGP_LIKELIHOOD_COUNT &&
+			!((ODVGP_LIKELIHOODS) >> p->likelihood & 1u)) {
+		*what = gp__rows_name("gaussian\0bernoulli\0logit\0studentt\0laplace\0poisson\0"
+							  "exponential\0negative_binomial\0gamma\0beta\0ordinal\0"
+							  "robustmax\0softmax\0heteroscedastic",
+				p->likelihood);
+		return ODVGP_E_UNSUPPORTED;
+	}
 	if (p->bytes > bytes || gp__rows_bytes(p) != p->bytes || gp__rows_sum(p) != p->sum)
 		return ODVGP_E_FORMAT;
 	gp__rows_view_of(p, &v);
@@ -14491,7 +14538,7 @@ static odvgp_status gp__rows_check(const gp__compact *p, size_t bytes)
 		gp__rows_next_unit(p, &v);
 		if (!gp__rows_positive(v.par, (size_t)(v.beta - v.par))) return ODVGP_E_FORMAT;
 	}
-	return gp__rows_kernel_check(p, &v);
+	return gp__rows_kernel_check(p, &v, what);
 }
 
 ODVGP_API odvgp_status odvgp_server_from_block(odvgp_server *server, const void *block,
@@ -14501,11 +14548,11 @@ ODVGP_API odvgp_status odvgp_server_from_block(odvgp_server *server, const void 
 	(void)isa;
 	if (!server || !block || (uintptr_t)block % sizeof(odvgp_real))
 		return gp__rows_fail(info, ODVGP_E_ARG, server ? "block" : "server", -1);
-	odvgp_status status = gp__rows_check(p, block_bytes);
-	const char *what = status ? "block" : "likelihood";
-	if (status || p->likelihood >= ODVGP_LIKELIHOOD_COUNT ||
-			!((ODVGP_LIKELIHOODS) >> p->likelihood & 1u))
-		return gp__rows_fail(info, status ? status : ODVGP_E_UNSUPPORTED, what, -1);
+	const char *what = "block";
+	odvgp_status status = gp__rows_check(p, block_bytes, &what);
+	if (status) return gp__rows_fail(info, status, what, -1);
+	if (p->likelihood >= ODVGP_LIKELIHOOD_COUNT)
+		return gp__rows_fail(info, ODVGP_E_UNSUPPORTED, "likelihood", -1);
 	server->block = block;
 	server->isa = NULL;
 	server->D = (ptrdiff_t)p->D;
@@ -19844,7 +19891,7 @@ ODVGP_API GP__COLD odvgp_config odvgp_config_defaults(
 static int gp__schedule_ok(const odvgp_schedule *s, odvgp_real limit)
 {
 	int falls = s->kind != ODVGP_SCHEDULE_CONSTANT, linear = s->kind == ODVGP_SCHEDULE_LINEAR;
-	if (s->kind < ODVGP_SCHEDULE_CONSTANT || s->kind > ODVGP_SCHEDULE_LOGLINEAR) return 0;
+	if ((unsigned)s->kind > ODVGP_SCHEDULE_LOGLINEAR) return 0;
 	if (!(s->end > 0 && s->end <= limit)) return 0;
 	if (s->steps < 0 || s->decay_steps < 0 || s->decay_from < 0) return 0;
 	if (s->decay_steps && (!(s->final >= 0) || !(s->final <= limit) || (s->final == 0 && !linear)))
@@ -20482,7 +20529,7 @@ static odvgp_status gp__check_likelihood(const odvgp_config *c, odvgp_info *info
 				c->lik.noise_per_output;
 	odvgp_status s =
 			gp__check_functions(lik, c->layer[c->layers - 1].P, c->functions, c->lik.classes, info);
-	if (!lik->y_moments) return gp__unsupported(info, "lik.kind", gp__left_out);
+	if (!lik->y_moments) return gp__unsupported(info, lik->name, gp__left_out);
 	if (s) return s;
 	if (c->functions && c->objective != ODVGP_OBJECTIVE_ELBO)
 		return gp__unsupported(info, "functions", "must be 0 without the objective ELBO");
@@ -20545,12 +20592,14 @@ static odvgp_parametrisation gp__parametrisation_of(const odvgp_config *c, int l
 static odvgp_status gp__check_member(const odvgp_config *c, odvgp_info *info)
 {
 	odvgp_status s = gp__check_lbfgs(c, info);
-	for (int l = 0; l < c->layers && !s; l++)
-		if (!gp__mean_part_of(c, l)->tile || !gp__cov_part_of(c, l)->tile ||
-				(!c->layer[l].M_gamma &&
-						(!gp__mean_parts[gp__mean_part_of(c, l)->without_gamma].tile ||
-								!gp__cov_parts[gp__cov_part_of(c, l)->without_gamma].tile)))
-			s = gp__unsupported(info, "member", gp__left_out);
+	for (int l = 0; l < c->layers && !s; l++) {
+		const gp__mean_part *mean = gp__mean_part_of(c, l);
+		const gp__cov_part *cov = gp__cov_part_of(c, l);
+		if (mean->tile && !c->layer[l].M_gamma) mean = &gp__mean_parts[mean->without_gamma];
+		if (cov->tile && !c->layer[l].M_gamma) cov = &gp__cov_parts[cov->without_gamma];
+		if (!mean->tile || !cov->tile)
+			s = gp__unsupported(info, mean->tile ? cov->name : mean->name, gp__left_out);
+	}
 	if (s) return s;
 	if (GP__DESK && c->objective != ODVGP_OBJECTIVE_ELBO) return gp__check_objective(c, info);
 	for (int l = 0; l < c->layers; l++) {
@@ -23403,9 +23452,11 @@ static odvgp_status gp__kernel_scale(
 		const gp__base_kernel *base = &k->base[node[1]];
 		int power = base->type == GP__POLYNOMIAL;
 		gp__wide times = power ? gp__pow(square, 1 / (gp__wide)base->degree) : square;
-		s = gp__values_scale(u->model, hyp + base->var, base->nvar, times, write, info);
+		s = gp__values_scale(
+				u->model, hyp + (ptrdiff_t)base->var, (ptrdiff_t)base->nvar, times, write, info);
 		if (!s && power)
-			s = gp__values_scale(u->model, hyp + base->shape_param, 1, times, write, info);
+			s = gp__values_scale(
+					u->model, hyp + (ptrdiff_t)base->shape_param, 1, times, write, info);
 	}
 	return s;
 }
@@ -25206,7 +25257,8 @@ static void gp__init_base_kernel(const gp__init_work *w, uint32_t i)
 		start.lengthscale /= gp__sqrt((gp__wide)base->ndims);
 	gp__wide widest = 0; /* of columns that share a lengthscale */
 	uint32_t before = 0;
-	for (uint32_t d = 0; base->nls && d < base->ndims && !(base->given & GP__GIVEN_LENGTHSCALE); d++) {
+	const int given = (base->given & GP__GIVEN_LENGTHSCALE) != 0;
+	for (ptrdiff_t d = 0; base->nls && d < (ptrdiff_t)base->ndims && !given; d++) {
 		uint32_t number = gp__number_of(base, d);
 		gp__wide unit = start.unit && base->ard ? (gp__wide)start.unit[gp__column(base, d)] : 1;
 		widest = number == before ? GP__MAX(widest, unit) : unit;
@@ -27048,7 +27100,8 @@ static odvgp_status gp__warm_check(const odvgp_model *m, odvgp_info *info)
 {
 	if (m->units > 1) return gp__unsupported(info, "model", gp__one_layer_only);
 	if (!gp__mean_parts[ODVGP_MEAN_PART_BETA].tile || !gp__likelihoods[0].y_moments)
-		return gp__unsupported(info, "model", gp__left_out);
+		return gp__unsupported(
+				info, gp__likelihoods[0].y_moments ? "COUPLED" : "gaussian", gp__left_out);
 	if (gp__is_pseudo(m)) return ODVGP_OK;
 	if (m->cfg.objective == ODVGP_OBJECTIVE_EXACT)
 		return gp__unsupported(info, "objective", "EXACT has no inducing points to place");
@@ -27882,8 +27935,8 @@ static odvgp_status gp__file_units_read(gp__file *f, odvgp_model *m, odvgp_info 
 		if (u->kernel.base_kernels > ODVGP_MAX_BASE_KERNELS)
 			return gp__fail(info, ODVGP_E_UNSUPPORTED, "model file", -1,
 					(double)u->kernel.base_kernels, gp__too_many_base_kernels);
-		if (!f->bad && !gp__kernel_here(&u->kernel))
-			return gp__unsupported(info, "model file", gp__left_out);
+		const char *lacks = f->bad ? NULL : gp__kernel_lacks(&u->kernel);
+		if (lacks) return gp__unsupported(info, lacks, gp__left_out);
 		if (!f->bad && !gp__kernel_ok(&u->kernel, u->Dz))
 			return gp__bad_file(info, "its kernel is not valid");
 	}

@@ -30,30 +30,44 @@
         plot.h      SVG pictures
         numpy.h     the permutations of NumPy
         options.h   options, recipes, bases
+        images.h    rows that are images
+        watch.h     signals, time limits, progress
+        odvt.h      tables on the disk
+        tables.h    these and NumPy's arrays as tables
+        convert.h   makes a table on the disk
         files.h     what is read and what is written
         schema.h    what a model file keeps of data and options
         classes.h   likelihoods, labels of classes, scores of probabilities
-        data.h      from tables to inputs and targets
-        watch.h     signals, time limits, progress
+        transform.h other scales of columns and of the target
+        columns.h   columns that options select, and those of other tables
+        rows.h      rows of inputs and targets, and their scales
+        large.h     rows that stay on the disk
+        split.h     which rows are tested or held out
+        dataset.h   the data of a training
+        scales.h    other scales, fitted to the training rows
+        data.h      from a table and options to the data of a training
         predict.h   threads, predictions, metrics
         cost.h      counted operations
         models.h    models from options, and model files
         interval.h  limits of y
         warm.h      warm starts
         plan.h      --basis auto
-        race.h      chooses between models by rows held out; without options and printing
-        choose.h    --auto-tries: candidates, and their race
         report.h    results as JSON and text
         picture.h   what a model has learned, as a picture
+        race.h      chooses between models by rows held out; without options and printing
+        train.h     one training
+        choose.h    --auto-tries: candidates, and their race
+        compare.h   several trainings, one table
+        folds.h     trainings without each part of the rows in turn
         learn.h     a model that learns further rows
         apply.h     the commands predict and sample
         update.h    the command update
         cores.h     what exported headers need on a core
         export.h    the command export
         budget.h    the command budget
-        train.h     one training
-        compare.h   several trainings, one table
-        folds.h     trainings without each part of the rows in turn */
+        describe.h  the command convert, and what info prints of a table
+
+    on_windows.h stands in for POSIX there. */
 #define _POSIX_C_SOURCE 200809L
 /* SIGXFSZ. */
 #define _XOPEN_SOURCE 700

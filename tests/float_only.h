@@ -25,7 +25,7 @@ int small_train(const float *X, const float *y, float *mean, float *var, void *f
 	X(ADAM_FIRST, "reproduce", reproduce.update, ODVGP_UPDATE_ADAM_FIRST) \
 	X(COORDS, "reproduce", reproduce.gamma_coords, ODVGP_GAMMA_COORDS_DIFFERENTIATED) \
 	X(NO_PART, "mean_part", layer[0].mean_part, (odvgp_mean_part)5) \
-	X(MEMBER, "member", layer[0].mean_part, ODVGP_MEAN_PART_FREE) \
+	X(MEMBER, "free", layer[0].mean_part, ODVGP_MEAN_PART_FREE) \
 	X(KERNEL, "kernel", layer[0].kernel, "linear") \
 	X(TERMS, "kernel", layer[0].kernel, "rbf+rbf") \
 	X(SHARDS, "shards", shards, 2) \

@@ -509,19 +509,27 @@ TEST(forged_likelihoods_are_refused)
 	}
 }
 
-/*  The build with few likelihoods opens their blocks only. */
+/*  Whether a build opens a block, or names what it lacks. */
+static void refused_by_name(
+		odvgp_status (*open)(odvgp_server *, const void *, size_t, odvgp_info *), const compact *c,
+		const char *name)
+{
+	odvgp_server s;
+	odvgp_info info;
+	CHECK_STATUS(open(&s, c->block, c->block_bytes, &info), name ? ODVGP_E_UNSUPPORTED : ODVGP_OK);
+	CHECK_SAY(!name || !strcmp(info.what, name), "%s is named, not %s", info.what, name);
+}
+
+/*  The build with few likelihoods opens their blocks only, that with the others not these. */
 TEST(likelihoods_that_a_build_lacks_are_refused)
 {
 	for (size_t k = 0; k < sizeof likelihoods / sizeof *likelihoods; k++) {
 		fixture a = make_likelihood(k, 1);
 		served p = serve_rows(&a, NULL, ROWS);
 		compact c = make_compact(&p.s);
-		odvgp_server s;
-		odvgp_info info;
-		const int has = likelihoods[k].kind == ODVGP_LIKELIHOOD_POISSON;
-		CHECK_STATUS(
-				few_open(&s, c.block, c.block_bytes, &info), has ? ODVGP_OK : ODVGP_E_UNSUPPORTED);
-		CHECK(has || !strcmp(info.what, "likelihood"));
+		const int few = likelihoods[k].kind == ODVGP_LIKELIHOOD_POISSON;
+		refused_by_name(few_open, &c, few ? NULL : gp__likelihoods[likelihoods[k].kind].name);
+		refused_by_name(others_open, &c, few ? "poisson" : "rbf");
 		drop_compact(&c);
 		unserve(&p);
 		drop(&a);
@@ -673,28 +681,42 @@ TEST(scratch_at_any_address_and_overflow)
 	drop(&a);
 }
 
+/*  Each base kernel and factor by its name, in two builds that have each other's. */
 TEST(what_a_build_lacks_is_refused)
 {
 	static const struct {
 		const char *kernel;
-		int inverse;
-		odvgp_status status;
-	} cases[] = {{"rbf + matern52", 0, ODVGP_OK}, {"matern32", 0, ODVGP_E_UNSUPPORTED},
-			{"rbf + additive", 0, ODVGP_E_UNSUPPORTED}, {"rbf * periodic", 0, ODVGP_E_UNSUPPORTED},
-			{"rbf", 1, ODVGP_E_UNSUPPORTED}};
+		int cov;
+		const char *few, *others;
+	} cases[] = {{"rbf + matern52", ODVGP_COV_PART_DENSE, NULL, "gaussian"},
+			{"matern12", ODVGP_COV_PART_DENSE, "matern12", NULL},
+			{"rbf + matern32", ODVGP_COV_PART_DENSE, "matern32", "rbf"},
+			{"rq", ODVGP_COV_PART_DENSE, "rq", NULL},
+			{"rbf * periodic", ODVGP_COV_PART_DENSE, "periodic", "rbf"},
+			{"linear", ODVGP_COV_PART_DENSE, "linear", NULL},
+			{"polynomial", ODVGP_COV_PART_DENSE, "polynomial", NULL},
+			{"constant * matern52", ODVGP_COV_PART_DENSE, "constant", "matern52"},
+			{"white + rbf", ODVGP_COV_PART_DENSE, "white", "rbf"},
+			{"rbf + additive", ODVGP_COV_PART_DENSE, "additive", "rbf"},
+			{"rbf", ODVGP_COV_PART_INVERSE, "DECOUPLED", "rbf"},
+			{"rbf", ODVGP_COV_PART_DIAGONAL, "O(M)", "rbf"}};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		odvgp_config c = random_config(30, INPUTS, 1, 5, 4);
-		if (cases[i].inverse) {
+		if (cases[i].cov) {
 			c.layer[0].mean_part = ODVGP_MEAN_PART_FREE;
-			c.layer[0].cov_part = ODVGP_COV_PART_INVERSE;
+			c.layer[0].cov_part = (odvgp_cov_part)cases[i].cov;
 			c.optim.natgrad = 0;
 		}
+		if (i) c.lik.kind = ODVGP_LIKELIHOOD_BERNOULLI;
 		test_seed = 770 + (uint64_t)i;
 		fixture a = make_random(&c, cases[i].kernel);
 		served p = serve_rows(&a, NULL, ROWS);
 		compact k = make_compact(&p.s);
-		odvgp_server s;
-		CHECK_STATUS(few_open(&s, k.block, k.block_bytes, NULL), cases[i].status);
+		gp__compact *head = (gp__compact *)k.block;
+		refused_by_name(others_open, &k, cases[i].others);
+		head->likelihood = ODVGP_LIKELIHOOD_GAUSSIAN; /* which opening does not look into */
+		head->sum = gp__rows_sum(head);
+		refused_by_name(few_open, &k, cases[i].few);
 		drop_compact(&k);
 		unserve(&p);
 		drop(&a);

@@ -100,15 +100,16 @@ TEST(a_block_serves_other_builds)
 #endif
 }
 
-/*  A block of a float build whose kernel is left out here is refused as such. */
+/*  A block of a float build whose kernel or likelihood is left out here is refused as such. */
 TEST(blocks_of_other_kernels_are_refused)
 {
 #ifdef ODVGP_FLOAT
-	static const char *const kernel[] = {"rbf", "linear", "rq", "periodic"};
+	static const char *const kernel[] = {"rbf", "linear", "rq", "periodic", "rbf"};
 	static odvgp_real X[8][SMALL_INPUTS], y[8];
 	static unsigned char block[1 << 14];
-	for (int k = 0; k < 4; k++) {
+	for (int k = 0; k < 5; k++) {
 		odvgp_config cfg = odvgp_config_defaults(8, SMALL_INPUTS, 1, 4, 0);
+		if (k == 4) cfg.lik.kind = ODVGP_LIKELIHOOD_POISSON;
 		odvgp_model *m = NULL;
 		for (int i = 0; i < 8; i++) X[i][0] = y[i] = (odvgp_real)i;
 		cfg.layer[0].kernel = kernel[k];

@@ -1,4 +1,4 @@
-/*  large.h - training rows that stay on the disk: a part of data.h, which includes it where rows and
+/*  large.h - training rows that stay on the disk: a part of rows.h, which includes it where rows and
     their columns are known.
 
     The library reads them through a callback, a minibatch or at most 256 rows at a time, and has the

@@ -177,6 +177,35 @@ compile $here/calls_library.c calls_all.o -DMCU_GRADIENT -DMCU_Y && code all cal
 all=$(awk '$1 == "code" && $3 == "all" { print $4 + $5 + $7 }' "$rows")
 [ $machine != m4f ] || [ $strict = 0 ] || [ "${all:-30721}" -le 30720 ] || fail "all likelihoods, kernels and members take $all bytes, not 30 K"
 
+# Every switch compiles without a warning where sizes have 32 bits and enumerations, on ARM, a byte.
+switches() {
+    cat <<END
+
+-DODVGP_FLOAT
+-DODVGP_NO_MALLOC -DODVGP_NO_STDIO -DODVGP_NO_SIMD -DODVGP_NO_TRANSFORMS
+-DODVGP_FLOAT -DODVGP_NO_TRAINING -DODVGP_NO_STDIO -DODVGP_MAX_LAYERS=1
+-DODVGP_FLOAT -DODVGP_LIKELIHOODS=3 -DODVGP_KERNELS=1 -DODVGP_MEMBERS=3 -DODVGP_MAX_BASE_KERNELS=1
+-DODVGP_FLOAT -DODVGP_FLOAT_ONLY
+-DODVGP_PREDICT_ONLY
+-DODVGP_FLOAT -DODVGP_PREDICT_ONLY -DODVGP_TRANSFORMS
+-DODVGP_FLOAT -DODVGP_PREDICT_ONLY -DODVGP_STATIC -DODVGP_LIKELIHOODS=1 -DODVGP_KERNELS=15 -DODVGP_MEMBERS=2
+END
+}
+case $machine in m4f | rv32)
+    switches | {
+        none=0
+        while read -r options; do
+            # shellcheck disable=SC2086 # lists
+            ${cross}gcc $cpu $specs -std=c99 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -fsyntax-only \
+                -DODVGP_IMPLEMENTATION $options -x c odvgp.h 2>"$dir/warnings" && continue
+            grep -E 'error:' "$dir/warnings" | head -n 5
+            echo "FAIL  $machine: odvgp.h has warnings with $options"
+            none=1
+        done
+        exit $none
+    } || failed=1 ;;
+esac
+
 for header in "$cases"/*.h; do
     model=$(basename "$header" .h)
     [ "$model" = orth_12_24 ] && n=$inputs || n=0

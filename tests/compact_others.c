@@ -1,0 +1,2 @@
+#define OTHERS
+#include "compact_only.c" /* NOLINT(bugprone-suspicious-include): the same again */
