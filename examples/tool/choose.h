@@ -431,6 +431,18 @@ static void candidates_add(choice *c, int tries)
 	}
 }
 
+/*  Bytes of its file, without what the tool keeps in it; 0: the model cannot be made. */
+static size_t config_bytes(const odvgp_config *g)
+{
+	odvgp_model *model;
+	size_t size = odvgp_model_size(g, NULL), bytes = 0;
+	void *block = size ? malloc(size) : NULL;
+	if (block && !odvgp_model_init(&model, g, block, size, NULL))
+		bytes = odvgp_save_size(model, 0, NULL);
+	free(block);
+	return bytes;
+}
+
 /* ---- the race ---- */
 
 static void choice_tell(void *user, const race *r, int entry, race_phase phase)
@@ -478,18 +490,6 @@ static void choice_table(choice *c)
 static odvgp_config candidate_config(const choice *c, int k)
 {
 	return race_resize(&c->list[k].config, c->rows);
-}
-
-/*  Bytes of its file, without what the tool keeps in it; 0: the model cannot be made. */
-static size_t config_bytes(const odvgp_config *g)
-{
-	odvgp_model *model;
-	size_t size = odvgp_model_size(g, NULL), bytes = 0;
-	void *block = size ? malloc(size) : NULL;
-	if (block && !odvgp_model_init(&model, g, block, size, NULL))
-		bytes = odvgp_save_size(model, 0, NULL);
-	free(block);
-	return bytes;
 }
 
 /*  An exact model holds every row: says what that costs afterwards, beside the sparse candidate that
@@ -550,7 +550,8 @@ static int choice_due(const options *o, const dataset *d, int tries, bytes *note
 	const char *option = choice_decided(o, d), *likelihood = likelihood_text(d->s.likelihood);
 	int gaussian = d->s.likelihood == ODVGP_LIKELIHOOD_GAUSSIAN;
 	bytes why = {NULL, 0, 0};
-	if (option) bytes_print(&why, "--%s is given", option);
+	if (gaussian && d->calibrates) bytes_print(&why, "--calibrate is given");
+	else if (option) bytes_print(&why, "--%s is given", option);
 	else if (d->s.target_count > 1) bytes_print(&why, "there are %d targets", d->s.target_count);
 	else if (!gaussian && !has_classes(d->s.likelihood))
 		bytes_print(&why, "the likelihood is %s", likelihood);
@@ -592,6 +593,8 @@ static void choice_make(choice *c, options *o, dataset *d)
 	c->o[0] = options_copy(o);
 	candidate_make(c, 0, 0, 0);
 	c->r.count = 1;
+	/* Whoever makes the model says what is wrong with its options. */
+	if (!config_bytes(&c->list[0].config)) return;
 	c->distinct = distinct_rows(&c->fit);
 	/* Another scale of inputs makes a copy of the rows, which are in memory then. */
 	c->tails = !is_image(o) && !c->stored && has_tails(&c->fit);
