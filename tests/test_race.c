@@ -278,8 +278,8 @@ TEST(folds_of_one_row_leave_one_out)
 		double a = 0, c = C[i][FEW + i];
 		for (int k = 0; k < FEW; k++) a += C[i][FEW + k] * (double)w->Y[k];
 		double logp = -0.5 * log(6.283185307179586 / c) - 0.5 * a * a / c;
-		CHECK_SAY(fabs((double)e->logp[i] - logp) <= 1e5 * EPS * (1 + fabs(logp)), "row %d: %g, not %g",
-				i, (double)e->logp[i], logp);
+		CHECK_SAY(fabs((double)e->logp[i] - logp) <= 1e5 * EPS * (1 + fabs(logp)),
+				"row %d: %g, not %g", i, (double)e->logp[i], logp);
 		sum += logp / FEW;
 	}
 	CHECK_NEAR(e->mean, sum, 1e5 * EPS * (1 + fabs(sum)));

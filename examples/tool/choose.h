@@ -471,8 +471,8 @@ static void choice_table(choice *c)
 	double total = race_total(r, &r->list[r->winner]) + r->added;
 	if (c->fold) bytes_print(b, "race by %d folds of %td rows", FOLDS, c->rows);
 	else bytes_print(b, "race on %td rows held out", c->held.n);
-	bytes_print(b, "; it adds %.0f %% to the operations\n",
-			100 * r->added / fmax(1, total - r->added));
+	bytes_print(
+			b, "; it adds %.0f %% to the operations\n", 100 * r->added / fmax(1, total - r->added));
 	for (int i = 0; i < r->count; i++) {
 		const race_entry *e = &r->list[i];
 		if (!e->rounds) bytes_print(b, "  %-40s left out: there is no room for it\n", e->name);

@@ -197,8 +197,8 @@ static const odvgp_real *race_rows(const race *r, const race_entry *e)
 }
 
 /*  model: the entry's, a copy, or one of other rows. */
-static odvgp_status race_fit_q(const race *r, race_entry *e, odvgp_model *model,
-		const odvgp_real *X, const odvgp_real *Y)
+static odvgp_status race_fit_q(
+		const race *r, race_entry *e, odvgp_model *model, const odvgp_real *X, const odvgp_real *Y)
 {
 	size_t size = odvgp_fit_q_scratch(model, &e->info);
 	if (!size) return e->info.status;
@@ -276,14 +276,12 @@ typedef struct race_part {
 	odvgp_real *logp;
 } race_part;
 
-static odvgp_status race_densities(
-		const race_part *p, const odvgp_server *server, odvgp_info *info)
+static odvgp_status race_densities(const race_part *p, const odvgp_server *server, odvgp_info *info)
 {
 	size_t size = odvgp_predict_scratch(server, RACE_ROWS, info);
 	void *scratch = size ? malloc(size) : NULL;
 	if (!scratch) return size ? race_no_memory(info) : info->status;
-	odvgp_status s =
-			odvgp_predict_logp(server, p->X, p->Y, p->n, p->logp, scratch, size, info);
+	odvgp_status s = odvgp_predict_logp(server, p->X, p->Y, p->n, p->logp, scratch, size, info);
 	free(scratch);
 	return s;
 }
@@ -314,7 +312,8 @@ static odvgp_config race_resize(const odvgp_config *config, ptrdiff_t rows)
 }
 
 /*  A model of these rows with the entry's parameters predicts the others. */
-static odvgp_status race_fit_part(const race *r, race_entry *e, const race_part *fit, const race_part *of)
+static odvgp_status race_fit_part(
+		const race *r, race_entry *e, const race_part *fit, const race_part *of)
 {
 	odvgp_config c = race_resize(&e->config, fit->n);
 	odvgp_model *model;
@@ -338,8 +337,8 @@ static odvgp_status race_fold(const race *r, race_entry *e, int fold, odvgp_real
 	const odvgp_real *X = race_rows(r, e);
 	ptrdiff_t n = r->valid, D = e->config.layer[0].D, count[2] = {0, 0};
 	for (ptrdiff_t i = 0; i < n; i++) count[r->fold[i] == fold]++;
-	odvgp_real *to[2] = {room, room + count[0] * D}, *Y[2] = {room + n * D, room + n * D + count[0]},
-			   *logp = room + n * (D + 1);
+	odvgp_real *to[2] = {room, room + count[0] * D},
+			   *Y[2] = {room + n * D, room + n * D + count[0]}, *logp = room + n * (D + 1);
 	race_part fit = {to[0], Y[0], count[0], NULL}, of = {to[1], Y[1], count[1], logp};
 	if (!count[0] || !count[1]) return ODVGP_OK;
 	for (ptrdiff_t i = 0; i < n; i++) {
