@@ -13716,8 +13716,9 @@ ODVGP_API GP__COLD size_t odvgp_online_seal(odvgp_online *o, odvgp_info *info)
 	with an inverse, T = L_H^-1 B^T K(Zb,x) and c = B L_H^-T T.
 
 	A block is a head of 32-bit numbers, the kernel's words, and reals at positions that follow from
-	the head. A row costs about (M + Mg) (5 C + 45) instructions for C columns and one base kernel,
-	3 M^2 for the variance of each output, whatever its numbers are, and as much for gradients.
+	the head. A row costs a Cortex-M4F about 600 + (M + Mg) (3 C + 60) instructions for C columns and
+	one base kernel of a distance, 3 M^2 for the variance of each output, whatever its numbers are,
+	and as much for gradients.
 
 	Moments of y without a closed form are integrals by trapezoid rules, which converge
 	geometrically for smooth integrands; SOFTMAX and LOGIT add noise to f, as in gp__softmax_log_p.
@@ -13863,8 +13864,10 @@ static uint32_t gp__rows_sum(const gp__compact *p)
 	return sum;
 }
 
-/*	Room for k(Z,x): all points of beta, and as many of gamma at a time. */
-#define GP__ROWS_ROOM(p) ((size_t)(p)->M + 16)
+/*	Room for k(Z,x): all points of beta, and as many of gamma at a time; spare for one of several
+	base kernels. */
+#define GP__ROWS_SPARE   16
+#define GP__ROWS_ROOM(p) ((size_t)(p)->M + GP__ROWS_SPARE)
 
 /*	A unit's prediction in the caller's scratch; gp__row_init returns its reals. */
 typedef struct gp__row {
@@ -13872,7 +13875,8 @@ typedef struct gp__row {
 	gp__compact_view v;
 	size_t first, P;                /* the unit's processes */
 	int bad;                        /* X is not finite here: the prior's moments stand */
-	int single;                     /* the kernel is one of distances, for loops without arrays */
+	int single;                     /* gp__row_leaf or _chain serves, in loops without arrays */
+	odvgp_real prior;               /* what it has for k(x,x) */
 	odvgp_real *u, *A, *mean, *var; /* [columns], [room], [P] of all units */
 	odvgp_real *T;                  /* [M] for gradients or an inverse */
 	/* for gradients: slope [room+1,groups], NULL in predictions, c [P,M+1], derivatives in u
@@ -14000,7 +14004,7 @@ static void gp__rows_turn(odvgp_real t, odvgp_real *cosine, odvgp_real *sine)
 	const odvgp_real round = GP__R(GP__ROUND), quarter = GP__R(1.57079632679489661923),
 					 most = round / 8;
 	/* without its whole turns; larger numbers have nothing else */
-	t = t < most && t > -most ? t - (gp__stored_c(t + round) - round) : 0;
+	t = gp__rows_choose((t < most) & (t > -most), t - (gp__stored_c(t + round) - round), 0);
 	odvgp_real n = gp__stored_c(4 * t + round), a = (4 * t - (n - round)) * quarter, c = 1, s = 1;
 	unsigned turns = (unsigned)gp__bits_c(n) & 3;
 	for (odvgp_real k = sizeof a == 4 ? 10 : 18; k > 0; k -= 2) {
@@ -14008,8 +14012,10 @@ static void gp__rows_turn(odvgp_real t, odvgp_real *cosine, odvgp_real *sine)
 		s = 1 - a * a * s / (k * (k + 1));
 	}
 	s *= a;
-	*cosine = turns == 0 ? c : turns == 1 ? -s : turns == 2 ? -c : s;
-	*sine = turns == 0 ? s : turns == 1 ? c : turns == 2 ? -s : -c;
+	a = gp__rows_choose(turns & 1, s, c);
+	*cosine = gp__rows_choose((turns + 1) & 2, -a, a);
+	a = gp__rows_choose(turns & 1, c, s);
+	*sine = gp__rows_choose(turns & 2, -a, a);
 }
 
 /* --- kernels --- */
@@ -14195,19 +14201,72 @@ static void gp__row_inputs(gp__row *r, const odvgp_real *x)
 	}
 }
 
+/*	Whether a base kernel is a function of a distance alone. */
+#define GP__ROWS_RADIAL(kind) (GP__ONLY_RADIAL || (kind) <= GP__MATERN52 || (kind) == GP__PERIODIC)
+
+/*	The base kernel of node t, one of these, at n > 0 points. */
+static void gp__row_leaf(
+		const gp__row *r, uint32_t t, size_t n, const odvgp_real *Z, odvgp_real *to)
+{
+	const uint32_t kind = r->v.node[t] & 255, *group = r->v.group,
+				   *own = group + (r->v.node[t] >> 8 & 255);
+	const odvgp_real v = r->v.par[3 * t], rate = gp__rows_rate(kind, r->v.par[3 * t + 1]),
+					 *u = r->u;
+	odvgp_real *slope = r->slope;
+	for (; group < own; group++) {
+		u += *group >> 8;
+		Z += *group >> 8;
+	}
+	const size_t columns = r->p->columns, its = *own >> 8;
+	do {
+		*to++ = gp__rows_radial(kind, v, rate, gp__rows_distance(its, u, Z), slope);
+		if (slope) slope++;
+		Z += columns;
+	} while (--n > 0);
+}
+
+/*	k(Z,x) of n points to r->A, and k(x,x) to r->prior, of several base kernels that are all of
+	distances and a chain: one operand of each operation is a base kernel. Returns 0 if they are
+	not. */
+static int gp__row_chain(gp__row *r, size_t n, const odvgp_real *Z)
+{
+	const uint32_t *node = r->v.node;
+	odvgp_real *spare = r->A + r->p->M;
+	for (uint32_t t = 0, last = 0; t < r->p->nodes; t++) {
+		const uint32_t kind = node[t] & 255;
+		uint32_t a = node[t] >> 8 & 255, b = node[t] >> 16;
+		if (kind < GP__ROWS_SUM) {
+			if (!GP__ROWS_RADIAL(kind)) return 0;
+			continue;
+		}
+		if (!last) {
+			last = a;
+			r->prior = r->v.par[3 * a];
+			if (n) gp__row_leaf(r, a, n, Z, r->A);
+		}
+		if (a == last) a = b, b = last;
+		if (b != last || (node[a] & 255) >= GP__ROWS_SUM) return 0;
+		const odvgp_real v = r->v.par[3 * a];
+		r->prior = kind == GP__ROWS_SUM ? r->prior + v : r->prior * v;
+		for (size_t j = 0; j < n; j++) {
+			if (j % GP__ROWS_SPARE == 0)
+				gp__row_leaf(r, a, GP__MIN(GP__ROWS_SPARE, n - j), Z + j * r->p->columns, spare);
+			const odvgp_real k = r->A[j], e = spare[j % GP__ROWS_SPARE];
+			r->A[j] = kind == GP__ROWS_SUM ? k + e : k * e;
+		}
+		last = t;
+	}
+	return 1;
+}
+
 /*	k(Z,x) of n > 0 points to r->A; for gradients, derivatives in the geometries to r->slope. */
 static void gp__row_kernels(gp__row *r, size_t n, const odvgp_real *Z)
 {
 	const size_t columns = r->p->columns;
 	odvgp_real *k = r->A, *slope = r->slope;
 	if (r->single) {
-		const uint32_t kind = r->v.node[0] & 255;
-		const odvgp_real v = r->v.par[0], rate = gp__rows_rate(kind, r->v.par[1]), *u = r->u;
-		do {
-			*k++ = gp__rows_radial(kind, v, rate, gp__rows_distance(columns, u, Z), slope);
-			if (slope) slope++;
-			Z += columns;
-		} while (--n > 0);
+		if (r->p->nodes == 1) gp__row_leaf(r, 0, n, Z, k);
+		else gp__row_chain(r, n, Z);
 		return;
 	}
 	for (; n > 0; n--, Z += columns) {
@@ -14348,7 +14407,7 @@ static void gp__row_mean(gp__row *r, const odvgp_real *x, int features)
 	for (odvgp_real *to = r->mean_by_u; to < r->mean_by_x; to++) *to = 0;
 	for (size_t j = 0, n; j < p->M_gamma; j += n) {
 		const odvgp_real *Z = v->gamma + j * p->columns, *a = v->a + j * r->P;
-		n = GP__MIN(GP__ROWS_ROOM(p), p->M_gamma - j);
+		n = GP__MIN(p->nodes > 1 ? p->M : GP__ROWS_ROOM(p), p->M_gamma - j);
 		gp__row_kernels(r, n, Z);
 		gp__row_sums(r, n, a);
 		for (size_t q = 0; q < r->P && r->slopes; q++)
@@ -14368,7 +14427,7 @@ static void gp__row_var(gp__row *r)
 	const gp__compact *p = r->p;
 	const int dense = p->factor == GP__FACTOR_OF_S;
 	const odvgp_real *R = r->v.R;
-	odvgp_real prior = *r->v.par, left, *slope = r->slope;
+	odvgp_real prior = r->prior, left, *slope = r->slope;
 	if (slope) slope += p->M * p->groups;
 	if (!r->single) prior = gp__rows_kernel(p, &r->v, r->u, r->u, slope);
 	left = prior;
@@ -14451,7 +14510,7 @@ static const char *gp__rows_name(const char *names, uint32_t k)
 static odvgp_status gp__rows_kernel_check(
 		const gp__compact *p, const gp__compact_view *v, const char **what)
 {
-	uint32_t used[GP__MAX_NODES] = {0}, columns = 0, types = 0;
+	uint32_t used[GP__MAX_NODES] = {0}, columns = 0;
 	if (p->nodes < 1 || p->nodes >= GP__MAX_NODES || p->groups > ODVGP_MAX_BASE_KERNELS)
 		return ODVGP_E_UNSUPPORTED;
 	if (p->groups > p->nodes) return ODVGP_E_FORMAT; /* each is read by some node */
@@ -14475,16 +14534,12 @@ static odvgp_status gp__rows_kernel_check(
 				: leaf ? a != 255
 					   : a >= t || used[a]++ || used[b]++)
 			return ODVGP_E_FORMAT;
-		types |= (uint32_t)(leaf && !additive) << kind;
-	}
-	types &= ~(uint32_t)(ODVGP_KERNELS);
-	if (types && GP__KERNELS_LACK) {
-		uint32_t lacks = 0;
-		while (!(types >> lacks & 1)) lacks++;
-		*what = gp__rows_name("rbf\0matern12\0matern32\0matern52\0rq\0periodic\0linear\0"
-							  "polynomial\0constant\0white",
-				lacks);
-		return ODVGP_E_UNSUPPORTED;
+		if (leaf && !additive && !GP__KERNEL_HAS(kind) && GP__KERNELS_LACK) {
+			*what = gp__rows_name("rbf\0matern12\0matern32\0matern52\0rq\0periodic\0linear\0"
+								  "polynomial\0constant\0white",
+					kind);
+			return ODVGP_E_UNSUPPORTED;
+		}
 	}
 	return columns == p->columns ? ODVGP_OK : ODVGP_E_FORMAT;
 }
@@ -14516,12 +14571,14 @@ static odvgp_status gp__rows_check(const gp__compact *p, size_t bytes, const cha
 		*what = "additive";
 		return ODVGP_E_UNSUPPORTED;
 	}
-	if (GP__LIKELIHOODS_LACK && p->likelihood < ODVGP_LIKELIHOOD_COUNT &&
-			!((ODVGP_LIKELIHOODS) >> p->likelihood & 1u)) {
-		*what = gp__rows_name("gaussian\0bernoulli\0logit\0studentt\0laplace\0poisson\0"
-							  "exponential\0negative_binomial\0gamma\0beta\0ordinal\0"
-							  "robustmax\0softmax\0heteroscedastic",
-				p->likelihood);
+	const uint32_t lik = GP__MIN(p->likelihood, (uint32_t)ODVGP_LIKELIHOOD_COUNT);
+	if (!((0x3fffu & (ODVGP_LIKELIHOODS)) >> lik & 1u)) {
+		*what = !GP__LIKELIHOODS_LACK
+						? "likelihood"
+						: gp__rows_name("gaussian\0bernoulli\0logit\0studentt\0laplace\0poisson\0"
+										"exponential\0negative_binomial\0gamma\0beta\0ordinal\0"
+										"robustmax\0softmax\0heteroscedastic\0likelihood",
+								  lik);
 		return ODVGP_E_UNSUPPORTED;
 	}
 	if (p->bytes > bytes || gp__rows_bytes(p) != p->bytes || gp__rows_sum(p) != p->sum)
@@ -14551,8 +14608,6 @@ ODVGP_API odvgp_status odvgp_server_from_block(odvgp_server *server, const void 
 	const char *what = "block";
 	odvgp_status status = gp__rows_check(p, block_bytes, &what);
 	if (status) return gp__rows_fail(info, status, what, -1);
-	if (p->likelihood >= ODVGP_LIKELIHOOD_COUNT)
-		return gp__rows_fail(info, ODVGP_E_UNSUPPORTED, "likelihood", -1);
 	server->block = block;
 	server->isa = NULL;
 	server->D = (ptrdiff_t)p->D;
@@ -14718,7 +14773,7 @@ static int gp__y_ok(const gp__compact *p)
 	/* positive parameters + 3 for ORDINAL's cut, or a jitter, behind them */
 	const uint32_t shape = (uint32_t)("13021001113400"[lik] - '0');
 	const int ordinal = lik == ODVGP_LIKELIHOOD_ORDINAL, robust = lik == ODVGP_LIKELIHOOD_ROBUSTMAX,
-			  classes = ordinal || robust || lik == ODVGP_LIKELIHOOD_SOFTMAX;
+			  classes = ordinal | robust | (lik == ODVGP_LIKELIHOOD_SOFTMAX);
 	gp__compact_view v;
 	gp__rows_view_of(p, &v);
 	if (params < shape / 3 || (params != (ordinal ? Y - 1 : shape % 3 + shape / 3) &&
@@ -14844,10 +14899,11 @@ static void gp__row_run(gp__row *r, const odvgp_real *x, int variance)
 #ifdef ODVGP_TRANSFORMS
 	x = gp__row_columns(r, x);
 #endif
-	const uint32_t kind = r->v.node[0] & 255;
-	r->single = p->nodes == 1 && (kind <= GP__MATERN52 || kind == GP__PERIODIC);
+	const int one = p->nodes == 1 && GP__ROWS_RADIAL(r->v.node[0] & 255);
 	for (r->first = 0; r->first < p->P; r->first += r->P) {
 		gp__rows_next_unit(p, &r->v);
+		r->prior = *r->v.par;
+		r->single = one || (p->nodes > 1 && !r->slope && gp__row_chain(r, 0, NULL));
 		gp__row_mean(r, x, variance);
 		if (variance) gp__row_var(r);
 		if (r->gradients) r->gradients(r);

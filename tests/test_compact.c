@@ -32,6 +32,12 @@ static compact make_compact(const odvgp_server *from)
 	CHECK(odvgp_compact_gradient_scratch(from, NULL) == c.bytes);
 	CHECK(odvgp_compact_scratch(from, NULL) == only_scratch(&c.s, 0));
 	c.scratch = test_alloc(c.bytes);
+	/* what a controller has room for: bytes beside the numbers; scratch in float */
+	const gp__compact *p = (const gp__compact *)c.block;
+	CHECK(gp__rows_head(p) <= 256);
+	CHECK(only_scratch(&c.s, 0) / sizeof(odvgp_real) <=
+					(size_t)p->M * (p->factor ? 2 : 1) + p->P + 256 / 4 ||
+			p->y_rows > p->T);
 	return c;
 }
 
@@ -133,7 +139,10 @@ TEST(every_kernel)
 			"(rbf(dims=0) + matern32(ard)) * matern52 + linear(dims=1)",
 			"periodic(ard, dims=0) * rq(dims=1) + polynomial * matern52", "additive",
 			"matern52(ard) + additive(ard) * rbf + periodic * linear(ard=0:2)",
-			"rbf(ard=0:2) * additive(dims=1)"};
+			"rbf(ard=0:2) * additive(dims=1)", "rbf(ard) + matern52(ard)",
+			"matern12(dims=1) + rbf(ard) * matern32", "rbf(dims=0) * (matern52(ard) + matern32)",
+			"(rbf + matern12) * matern52(ard) + periodic(dims=1)",
+			"rbf * matern12 + matern32(ard) * matern52"};
 	for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
 		odvgp_config c = random_config(30, INPUTS, 2, 70, 80); /* more than one chunk */
 		test_seed = 720 + (uint64_t)k;

@@ -126,19 +126,23 @@ static void plan_solve(plan *p, options *o, ptrdiff_t n, double D, ptrdiff_t dis
 enum { FEW_ROWS = 600, Q_POINTS = 200, LEAST_STEPS = 300 };
 
 /*  Many classes begin with a kernel of this variance, without a warm start, whose regression on labels
-    makes it too small, and with natural steps that follow it (bench/results/classes.txt). */
-static const struct {
-	int id;
-	const char *value;
-} of_many_classes[] = {{OPT_KERNEL, "matern52(ard, variance=50)"}, {OPT_WARM, "off"},
-		{OPT_NATGRAD_STEP, "0.5-0.05"}, {OPT_NATGRAD_WARMUP, "20:1e-3"}};
+    makes it too small, and with natural steps that follow it (bench/results/classes.txt). A step
+    forgets the batches before it by its size, and a batch counts N / B times: with larger ones q is
+    that of a few batches, far from all rows' one, and does not come back while steps fall. */
+enum { STEP_ROWS = 4 * 1024 };
+static const int of_many_classes[] = {OPT_KERNEL, OPT_NATGRAD_STEP, OPT_NATGRAD_WARMUP};
 
 static void plan_classes(plan *p, options *o, const dataset *d)
 {
 	if (!has_many_classes(&d->s) || o->given[OPT_KERNEL] || o->given[OPT_WARM]) return;
+	double from = fmin(0.5, STEP_ROWS / (double)d->train.n);
+	char steps[40];
+	snprintf(steps, sizeof steps, "%.2g-%.2g", from, fmin(0.05, from / 4));
 	p->many = 1;
-	for (size_t i = 0; i < sizeof of_many_classes / sizeof *of_many_classes; i++)
-		option_store(o, of_many_classes[i].id, copy_text(of_many_classes[i].value));
+	option_store(o, OPT_KERNEL, copy_text("matern52(ard, variance=50)"));
+	option_store(o, OPT_WARM, copy_text("off"));
+	option_store(o, OPT_NATGRAD_STEP, copy_text(steps));
+	option_store(o, OPT_NATGRAD_WARMUP, copy_text("20:1e-3"));
 }
 
 /*  Operations of a step. */
@@ -306,9 +310,8 @@ static void plan_print(const plan *p, const options *o, const dataset *d, const 
 				!same_value(o->value[ids[i]], option_list[ids[i]].preset))
 			fprintf(stderr, " --%s %s", option_list[ids[i]].name, o->value[ids[i]]);
 	for (size_t i = 0; p->many && i < sizeof of_many_classes / sizeof *of_many_classes; i++)
-		if (of_many_classes[i].id != OPT_WARM)
-			fprintf(stderr, " --%s \"%s\"", option_list[of_many_classes[i].id].name,
-					of_many_classes[i].value);
+		fprintf(stderr, " --%s \"%s\"", option_list[of_many_classes[i]].name,
+				o->value[of_many_classes[i]]);
 	double seconds = 0.5 + 1.2 * p->flops / fmax(1, measured_rate(w, 1)),
 		   limit = o->value[OPT_MINUTES] ? 60 * option_positive(o, OPT_MINUTES) : HUGE_VAL;
 	if (by_clock(o)) seconds = limit;

@@ -70,7 +70,7 @@ languages() { # compiler, C++ compiler
         for option in -DODVGP_NO_MALLOC -DODVGP_NO_STDIO "-DODVGP_NO_MALLOC -DODVGP_NO_STDIO" -DODVGP_NO_SIMD -DODVGP_NO_AVX512 -DODVGP_NO_AVX2 \
             -DODVGP_STATIC -DODVGP_USE_PTHREADS -DODVGP_MAX_BASE_KERNELS=1 -DNDEBUG "-DODVGP_NO_TRAINING -DODVGP_STATIC" \
             "-DODVGP_NO_TRAINING -DODVGP_NO_STDIO -DODVGP_NO_MALLOC" -DODVGP_PREDICT_ONLY -DODVGP_NO_TRANSFORMS \
-            "-DODVGP_LIKELIHOODS=1 -DODVGP_KERNELS=1 -DODVGP_MEMBERS=3"; do
+            "-DODVGP_LIKELIHOODS=1 -DODVGP_KERNELS=1 -DODVGP_MEMBERS=3" "-DODVGP_PREDICT_ONLY -DODVGP_LIKELIHOODS=1 -DODVGP_KERNELS=15"; do
             ok "$1 $option $real" "$1" -std=c99 $WARN -I. $real $option -fsyntax-only "$dir/impl.c"
             ok "$2 $option $real" "$2" -std=c++11 $WARN -I. $real $option -fsyntax-only -x c++ "$dir/impl.c"
         done
@@ -90,7 +90,7 @@ languages() { # compiler, C++ compiler
         ok "$1 $flag" "$1" -std=c99 $WARN -I. $flag -fsyntax-only "$dir/impl.c"
     done
     # without SIMD, whose compilers' headers come after these macros
-    for real in "" -DODVGP_FLOAT -DODVGP_NO_TRAINING "-DODVGP_PREDICT_ONLY -DODVGP_FLOAT"; do
+    for real in "" -DODVGP_FLOAT -DODVGP_NO_TRAINING "-DODVGP_PREDICT_ONLY -DODVGP_FLOAT" "-DODVGP_FLOAT_ONLY -DODVGP_FLOAT"; do
         ok "$1 after macros of others $real" "$1" -std=c99 $WARN -I. -DODVGP_NO_SIMD $real -fsyntax-only "$dir/macros.c"
         ok "$2 after macros of others $real" "$2" -std=c++11 $WARN -I. -DODVGP_NO_SIMD $real -fsyntax-only -x c++ "$dir/macros.c"
     done

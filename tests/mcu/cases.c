@@ -4,7 +4,9 @@
         DIR/exports/NAME.h      what odvgp_export makes of the block
         DIR/exports/NAME.costs  a line for each core of examples/tool/cores.h: instructions of mean,
                                 moments and gradient, bytes of flash and of stack
-        DIR/exports/NAME.case.h rows for an export that has no case: its self-test has answers */
+        DIR/exports/NAME.case.h rows for an export that has no case: its self-test has answers
+    and, for moments of y of every likelihood,
+        DIR/moments.h           compact blocks, rows and this machine's answers */
 #define ODVGP_FLOAT
 #define ODVGP_KEEP_NAMES
 #define ODVGP_IMPLEMENTATION
@@ -221,10 +223,117 @@ static void write_case(const mcu_shape *c, const char *dir)
 	printf("\n");
 }
 
+/* ---- moments of y ---- */
+
+enum { Y_ROWS = 3, Y_D = 2, Y_CLASSES = 3 };
+
+/*  A target of the likelihood, from a function of the inputs in [-1, 1]. */
+static float target_of(odvgp_likelihood kind, float f)
+{
+	const float step = f < -0.4f ? 0 : f < 0.4f ? 1 : 2;
+	switch (kind) {
+	case ODVGP_LIKELIHOOD_BERNOULLI:
+	case ODVGP_LIKELIHOOD_LOGIT: return f > 0;
+	case ODVGP_LIKELIHOOD_POISSON:
+	case ODVGP_LIKELIHOOD_NEGATIVE_BINOMIAL:
+	case ODVGP_LIKELIHOOD_ORDINAL:
+	case ODVGP_LIKELIHOOD_ROBUSTMAX:
+	case ODVGP_LIKELIHOOD_SOFTMAX: return step;
+	case ODVGP_LIKELIHOOD_EXPONENTIAL:
+	case ODVGP_LIKELIHOOD_GAMMA: return expf(f);
+	case ODVGP_LIKELIHOOD_BETA: return 0.5f + 0.4f * f;
+	default: return f;
+	}
+}
+
+static odvgp_config config_of_likelihood(odvgp_likelihood kind)
+{
+	const int classes = kind == ODVGP_LIKELIHOOD_ROBUSTMAX || kind == ODVGP_LIKELIHOOD_SOFTMAX;
+	odvgp_config c = odvgp_config_defaults(N, Y_D, 1, 12, 24);
+	c.layer[0].kernel = "rbf(ard)";
+	c.lik.kind = kind;
+	if (classes) c.layer[0].P = Y_CLASSES;
+	if (kind == ODVGP_LIKELIHOOD_ORDINAL) c.lik.classes = Y_CLASSES;
+	if (kind == ODVGP_LIKELIHOOD_HETEROSCEDASTIC) c.layer[0].P = 2;
+	c.optim.batch = 100;
+	c.isa = ODVGP_ISA_C;
+	return c;
+}
+
+/*  Writes the block of one likelihood and its answers; returns y_rows. What a controller's
+    arithmetic may differ is what moving the inputs by some rounding errors changes, and two parts
+    in 100,000 of the largest answer: both integrate in float, by different rules. */
+static int write_moments_of(FILE *f, odvgp_likelihood kind, const float *at)
+{
+	const char *name = gp__likelihoods[kind].name;
+	odvgp_config c = config_of_likelihood(kind);
+	float mean[2][Y_ROWS * Y_CLASSES], var[2][Y_ROWS * Y_CLASSES], moved[Y_ROWS * Y_D];
+	float allowed[2] = {0, 0};
+	odvgp_info info;
+	odvgp_model *m;
+	odvgp_server s;
+	for (int i = 0; i < N; i++)
+		y[i] = target_of(kind, 0.5f * sinf(2 * X[Y_D * i]) + 0.5f * sinf(3 * X[Y_D * i + 1]));
+	stop_on(odvgp_model_create(&m, &c, X, y, NULL, &info), &info);
+	stop_on(odvgp_fit(m, X, y, 60, NULL, &info), &info);
+	stop_on(odvgp_freeze(m, NULL, block, sizeof block, &info), &info);
+	odvgp_model_free(m);
+	stop_on(odvgp_server_from_block(&s, block, sizeof block, ODVGP_ISA_C, &info), &info);
+	stop_on(odvgp_compact(&s, compact, sizeof compact, &info), &info);
+	const int rows = (int)s.y_rows, n = rows * Y_ROWS;
+	for (int k = 0; k < 20; k++) {
+		const int to = k > 0;
+		for (int i = 0; i < Y_ROWS * Y_D; i++)
+			moved[i] = at[i] + (k ? 4 * FLT_EPSILON * (uniform() - 0.5f) * at[i] : 0);
+		stop_on(odvgp_predict_y(
+						&s, moved, Y_ROWS, mean[to], var[to], scratch, sizeof scratch, &info),
+				&info);
+		for (int i = 0; i < n && k; i++) {
+			allowed[0] = fmaxf(allowed[0], 4 * fabsf(mean[1][i] - mean[0][i]));
+			allowed[1] = fmaxf(allowed[1], 4 * fabsf(var[1][i] - var[0][i]));
+		}
+	}
+	allowed[0] += 2e-5f * largest(mean[0], n);
+	allowed[1] += 2e-5f * largest(var[0], n);
+	print_block(f, name, compact, odvgp_compact_size(&s, NULL));
+	fprintf(f, "static const float want_%s[] = {", name);
+	for (int i = 0; i < Y_ROWS; i++)
+		for (int k = 0; k < rows; k++)
+			fprintf(f, "%af, %af,", (double)mean[0][k * Y_ROWS + i],
+					(double)var[0][k * Y_ROWS + i]);
+	fprintf(f, "};\n#define CASE_%d {\"%s\", mcu_%s, sizeof mcu_%s, want_%s, %d, {%af, %af}},\n",
+			(int)kind, name, name, name, name, rows, (double)allowed[0], (double)allowed[1]);
+	return rows;
+}
+
+static void write_moments(const char *dir)
+{
+	FILE *f = file_of(dir, "", "moments", ".h");
+	float at[Y_ROWS * Y_D];
+	int most = 0;
+	for (int i = 0; i < N * Y_D; i++) X[i] = 3 * uniform() - 1.5f;
+	memcpy(at, X, sizeof at);
+	for (int kind = 0; kind < ODVGP_LIKELIHOOD_COUNT; kind++) {
+		const int rows = write_moments_of(f, (odvgp_likelihood)kind, at);
+		most = rows > most ? rows : most;
+	}
+	fprintf(f, "enum { MOMENTS_D = %d, MOMENTS_ROWS = %d, MOMENTS_Y = %d };\n", Y_D, Y_ROWS, most);
+	fprintf(f, "static const float moments_x[][%d] = {", Y_D);
+	for (int i = 0; i < Y_ROWS; i++)
+		fprintf(f, "{%af, %af},", (double)at[Y_D * i], (double)at[Y_D * i + 1]);
+	fprintf(f, "};\ntypedef struct {\n\tconst char *name;\n\tconst uint32_t *block;\n"
+			   "\tsize_t bytes;\n\tconst float *want;\n\tint y_rows;\n\tfloat allowed[2];\n"
+			   "} moments_case;\nstatic const moments_case moments[] = {\n");
+	for (int kind = 0; kind < ODVGP_LIKELIHOOD_COUNT; kind++) fprintf(f, "CASE_%d\n", kind);
+	fprintf(f, "};\n");
+	fclose(f);
+}
+
 int main(int argc, char **argv)
 {
+	const char *dir = argc > 1 ? argv[1] : ".";
 	for (int i = 0; i < MCU_SHAPES; i++)
-		(mcu_shapes[i].exported ? write_export : write_case)(
-				&mcu_shapes[i], argc > 1 ? argv[1] : ".");
+		(mcu_shapes[i].exported ? write_export : write_case)(&mcu_shapes[i], dir);
+	write_moments(dir);
 	return 0;
 }

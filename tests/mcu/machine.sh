@@ -100,17 +100,20 @@ code() { # program, calls, the object whose code is meant, further objects
 }
 
 # ---- running ----
+emulate() { # program
+    timeout 120 $qemu -M $board -display none -icount shift=$shift -semihosting-config enable=on,target=native $qemu_flags \
+        -kernel "$dir/$1" >"$dir/$1.txt" 2>&1 </dev/null
+    status=$?
+    if [ $status -ne 0 ]; then
+        tail -n 20 "$dir/$1.txt"
+        fail "$1 ends with $status"
+    fi
+}
 run() { # program, case, objects...
     program=$1 name=$2
     shift 2
     firmware "$program" "$dir/start.o" "$@" || return
-    timeout 120 $qemu -M $board -display none -icount shift=$shift -semihosting-config enable=on,target=native $qemu_flags \
-        -kernel "$dir/$program" >"$dir/$program.txt" 2>&1 </dev/null
-    status=$?
-    if [ $status -ne 0 ]; then
-        tail -n 20 "$dir/$program.txt"
-        fail "$program ends with $status"
-    fi
+    emulate "$program"
     awk -v machine="$machine" -v name="$name" -v program="$program" -v rows="$rows" '
         function or_dash(n) { return n == "" ? "-" : n }
         { value[$1] = $2; most[$1] = $3; stack[$1] = $4 }
@@ -215,6 +218,15 @@ for header in "$cases"/*.h; do
     compile_main -DMCU_SAME=$same -DMCU_FINITE=$strict && run "$model" "$model" "$dir/main.o" "$dir/calls_gradient.o" "$dir/library.o"
     exported_model "$1" "$model"
 done
+# Moments of y of every likelihood; the Gaussian's take the same time for any input, too.
+if compile $here/moments.c moments.o -I"$1" -DMCU_INPUTS=$inputs -DMCU_SAME=$same && firmware moments "$dir/start.o" "$dir/moments.o" "$dir/library.o"; then
+    emulate moments
+    awk -v machine="$machine" '
+        NF == 4 && $1 != "gaussian-inputs" { off = off " " $1 " " $2 / 1000; most = $4 > most ? $4 : most }
+        $1 == "gaussian-inputs" { print "      " machine ", the Gaussian'"'"'s y: " $2 " inputs of any kind take " $3 " to " $4 " instructions" }
+        $1 == "passed" { print "ok    " machine ", moments of y: differences from the host, in tolerances:" off "; stack " most }' "$dir/moments.txt"
+fi
+
 single=$cpu
 for header in "$1/exports"/*.case.h; do
     model=$(basename "$header" .case.h) cases=$1/exports n=0 cpu=$single

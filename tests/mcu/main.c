@@ -154,25 +154,6 @@ static void compare(int row, int count)
 #endif
 
 #if MCU_INPUTS
-/*  Bits of all kinds of floats. */
-static void any_row(float *x)
-{
-	static const uint32_t special[] = {0, 1, 0x80000001, 0x007fffff, 0x00800000, 0x7f7fffff,
-			0xff7fffff, 0x7f800000, 0xff800000, 0x7fc00000, 0x7f800001, 0x3f800000};
-	static uint32_t state = 7;
-	for (int d = 0; d < MCU_D; d++) {
-		union {
-			uint32_t bits;
-			float real;
-		} v;
-		state = state * 1664525u + 1013904223u;
-		v.bits = state ^ state >> 15;
-		if (state >> 30 == 0) v.bits = special[(state >> 16) % (sizeof special / sizeof *special)];
-		if (state >> 30 == 1) v.real = (float)(int32_t)(state << 4) * 1e-9f;
-		x[d] = v.real;
-	}
-}
-
 /*  Any input takes the same time, where MCU_SAME says so. */
 static void check_time(const cost *nothing)
 {
@@ -180,7 +161,7 @@ static void check_time(const cost *nothing)
 	float x[MCU_D];
 	int wrong = 0;
 	for (int i = 0; i < MCU_INPUTS; i++) {
-		any_row(x);
+		any_row(x, MCU_D);
 		measure(PREDICT, x, &c);
 		for (int f = 0; f < MCU_F; f++)
 			wrong += !(mean[f] - mean[f] == 0 && var[f] >= 0 && var[f] <= FLT_MAX);

@@ -1,4 +1,4 @@
-/*  measure.h - what the firmware of `make mcu` prints, and the stack that its calls take. MCU_HOST:
+/*  measure.h - what the firmware of `make mcu` prints, the stack that its calls take, and inputs. MCU_HOST:
     for a program of the host, which counts nothing. */
 #ifndef MEASURE_H
 #define MEASURE_H
@@ -52,5 +52,24 @@ static inline float uniform(void)
 	static uint32_t state = 1;
 	state = state * 1664525u + 1013904223u;
 	return (float)(state >> 8) / 16777216.0f;
+}
+
+/*  Bits of all kinds of floats. */
+static inline void any_row(float *x, int D)
+{
+	static const uint32_t special[] = {0, 1, 0x80000001, 0x007fffff, 0x00800000, 0x7f7fffff,
+			0xff7fffff, 0x7f800000, 0xff800000, 0x7fc00000, 0x7f800001, 0x3f800000};
+	static uint32_t state = 7;
+	for (int d = 0; d < D; d++) {
+		union {
+			uint32_t bits;
+			float real;
+		} v;
+		state = state * 1664525u + 1013904223u;
+		v.bits = state ^ state >> 15;
+		if (state >> 30 == 0) v.bits = special[(state >> 16) % (sizeof special / sizeof *special)];
+		if (state >> 30 == 1) v.real = (float)(int32_t)(state << 4) * 1e-9f;
+		x[d] = v.real;
+	}
 }
 #endif

@@ -86,6 +86,9 @@ awk -F, 'BEGIN { OFS = ","; print "a,b,name"; long = "a name that is far too lon
 "$tool" train --data long-names.csv --features a,b --minutes 0.001 --threads 1 --model t.odvgp >t.txt 2>err.txt
 check "auto: many classes begin with a large variance, without a warm start" grep -q \
     '^auto: 200 rows: .* --warm off --kernel "matern52(ard, variance=50)" --natgrad-step "0.5-0.05"' err.txt
+awk 'BEGIN { print "a,kind"; for (i = 0; i < 24000; i++) print i ",k" i % 7 }' >rows.csv
+"$tool" train --data rows.csv --minutes 0.001 --threads 1 --model t.odvgp >t.txt 2>err.txt
+check "auto: many classes of many rows get shorter natural steps" grep -q ' --natgrad-step "0.19-0.047"' err.txt
 for inputs in a a,b; do
     train --data long-names.csv --features $inputs --model t.odvgp --beta 12 --iters 10 --basis coupled --warm off --set lik.nodes=6 \
         --plot curves.svg >t.txt
