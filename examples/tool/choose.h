@@ -4,7 +4,7 @@
     The first candidate is what plan.h says. The others are rows of one table: other members, sizes
     and kernels, with the same warm starts, and as many steps as take the same counted operations.
     Fewer than FOLDS_ROWS rows are all trained on and score by FOLDS folds, which the seed draws. Of
-    more, and of classes, a tenth, or up to a fifth of few, at most MOST_VALID, are held out and score;
+    more, of many inputs and of classes, a tenth, or up to a fifth of few, at most MOST_VALID, are held out and score;
     then a model of all rows gets the winner's parameters and does the rest of its steps. */
 #ifndef TOOL_CHOOSE_H
 #define TOOL_CHOOSE_H
@@ -13,7 +13,7 @@
 #include "train.h"
 
 enum { MOST_TRIES = 8, LEAST_VALID = 200, RACE_LEAST_ROWS = 500, MOST_WARM = 8 };
-enum { FOLDS = 5, FOLDS_ROWS = 2000, FOLDS_LEAST_ROWS = 100 };
+enum { FOLDS = 5, FOLDS_ROWS = 2000, FOLDS_LEAST_ROWS = 100, ROWS_AN_INPUT = 10 };
 /*  SHORT: where validation may end the winner's training long before its last step. */
 static const double RACE_SHARE = 1.0 / 3, RACE_SHARE_SHORT = 0.15;
 /*  Of a candidate's operations, in those of the first one. */
@@ -55,10 +55,18 @@ static ptrdiff_t rows_held(ptrdiff_t n)
 	return smaller(MOST_VALID, larger(n / 10, smaller(LEAST_VALID, n / 5)));
 }
 
-/*  Only a Gaussian's q is a formula. */
+/*  Only a Gaussian's q is a formula; and lengthscales of many inputs fit the rows that they have seen
+    (bench/results/auto.txt: slice). */
 static int has_folds(const dataset *d)
 {
-	return d->s.likelihood == ODVGP_LIKELIHOOD_GAUSSIAN && d->train.n < FOLDS_ROWS;
+	return d->s.likelihood == ODVGP_LIKELIHOOD_GAUSSIAN && d->train.n < FOLDS_ROWS &&
+		   d->train.n >= ROWS_AN_INPUT * d->s.D;
+}
+
+/*  From how many rows on there is a race. */
+static ptrdiff_t race_begins(const dataset *d)
+{
+	return has_folds(d) ? FOLDS_LEAST_ROWS : RACE_LEAST_ROWS;
 }
 
 /*  Copies the `count` rows with this flag of a table with so many columns. */
@@ -555,9 +563,9 @@ static int choice_due(const options *o, const dataset *d, int tries, bytes *note
 	else if (d->s.target_count > 1) bytes_print(&why, "there are %d targets", d->s.target_count);
 	else if (!gaussian && !has_classes(d->s.likelihood))
 		bytes_print(&why, "the likelihood is %s", likelihood);
-	else if (d->train.n < (gaussian ? FOLDS_LEAST_ROWS : RACE_LEAST_ROWS))
-		bytes_print(&why, "there are %td training rows, and it begins at %d", d->train.n,
-				gaussian ? FOLDS_LEAST_ROWS : RACE_LEAST_ROWS);
+	else if (d->train.n < race_begins(d))
+		bytes_print(&why, "there are %td training rows, and it begins at %td", d->train.n,
+				race_begins(d));
 	if (tries > 1 && why.used && o->given[OPT_AUTO_TRIES])
 		bytes_print(notes, "note: --auto-tries %d: no race, because %s\n", tries, why.at);
 	int due = tries > 1 && !why.used;

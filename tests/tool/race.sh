@@ -57,6 +57,8 @@ head -n 60 plain.csv | awk -F, -v OFS=, '{ $3 = int(3 + 2 * $3) } 1' >counts.csv
 head -n 60 two.csv >both.csv
 check "race: none of counts" no_race "the likelihood is poisson" --data counts.csv --likelihood poisson
 check "race: none of two targets" no_race "there are 2 targets" --data both.csv --target 2-3
+head -n 110 plain.csv | awk -v OFS=, '{ for (i = 0; i < 12; i++) printf "%d,", (NR * (i + 3)) % 11; print }' >inputs.csv
+check "race: none of few rows for each input" no_race "there are 110 training rows, and it begins at 500" --data inputs.csv
 check "race: none of a model that goes on" no_race "--resume is given" --data grid.csv --resume one.odvgp --iters 9
 awk 'function uniform() { seed = seed * 16807 % 2147483647; return seed / 2147483647 }
     BEGIN { seed = 7; for (i = 0; i < 280; i++) { a = uniform(); b = uniform()
