@@ -63,6 +63,16 @@ static double fit_q_flops(const odvgp_config *c)
 	return n * R * R + 10 * R * R * R + (50 + 13 * (double)c->layer[0].D) * n * R;
 }
 
+/*  Of predictions of so many rows, a quarter of a step on them, and before, where training leaves q
+    out, of its optimum. */
+static double evaluation_flops(const odvgp_config *c, double rows)
+{
+	double flops = 0;
+	if (c->layers > 1) rows *= (double)larger(1, c->deep.samples);
+	for (ptrdiff_t l = 0; l < c->layers; l++) flops += 0.25 * layer_flops(c, l, rows);
+	return flops + (c->objective == ODVGP_OBJECTIVE_ELBO ? 0 : fit_q_flops(c));
+}
+
 /*  Of initial values: k-means, or fewer distances, on at most 50 rows for each point. */
 static double init_flops(const odvgp_config *c)
 {

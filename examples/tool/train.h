@@ -137,11 +137,10 @@ static void print_bar(training *t)
 	int filled = (int)(20 * fmax(done / total, t->limit > 0 ? fmin(1, elapsed / t->limit) : 0));
 	for (int i = 0; i < 20; i++) bar[i] = i < filled ? '#' : '.';
 	bar[20] = 0;
-	if (t->history_count && t->d->test.n) {
-		const metrics *m = &t->history[t->history_count - 1].test;
+	const metrics *m = t->history_count ? &t->history[t->history_count - 1].test : NULL;
+	if (m && m->n)
 		snprintf(test, sizeof test, "  %s %.4f  loglik %.4f", quality_name(t->d->s.likelihood, 0),
 				quality_of(t->d->s.likelihood, m, 0), m->loglik);
-	}
 	fprintf(stderr, "\r%s%s[%s] %td/%td", label_of(t), t->label ? "  " : "", bar, t->step,
 			t->iters);
 	if (isfinite(rest)) fprintf(stderr, "  ETA %s", duration(rest, left, sizeof left));
@@ -403,9 +402,10 @@ static metrics predict_part(training *t, const part *p, scores *to, metric_sums 
 	return m;
 }
 
-/*  Predicts the test part and the validation part. Where training leaves q out, an evaluation makes
-    one and then restores the model's bytes. Returns the validation part's log-likelihood. */
-static double evaluate_parts(training *t, metrics *test)
+/*  Predicts the validation part and, with_test, the test part. Where training leaves q out, an
+    evaluation makes one and then restores the model's bytes. Returns the validation part's
+    log-likelihood. */
+static double evaluate_parts(training *t, metrics *test, int with_test)
 {
 	const dataset *d = t->d;
 	double loglik = NAN;
@@ -416,7 +416,7 @@ static double evaluate_parts(training *t, metrics *test)
 	if (!restore || fit_q(t)) {
 		scores unused = {0};
 		metric_sums *sums = take((size_t)d->s.target_count, sizeof *sums);
-		if (d->test.n) *test = predict_part(t, &d->test, &t->scores, t->sums);
+		if (d->test.n && with_test) *test = predict_part(t, &d->test, &t->scores, t->sums);
 		if (d->valid.n) loglik = predict_part(t, &d->valid, &unused, sums).loglik;
 		scores_free(&unused);
 		free(sums);
@@ -467,11 +467,11 @@ static void watch_steps(const training *t)
 }
 
 /*  Evaluates. Returns 0, and forgets it, if it had to end before the last row. */
-static int evaluate(training *t)
+static int evaluate(training *t, int with_test)
 {
 	double before = now();
 	evaluation v;
-	double loglik = evaluate_parts(t, &v.test);
+	double loglik = evaluate_parts(t, &v.test, with_test);
 	if (watch_over(t->w->watch)) return 0;
 	v.step = (double)t->step;
 	v.elbo = t->elbo_count ? t->elbo_sum / (double)t->elbo_count : NAN;
@@ -495,14 +495,27 @@ static int evaluate(training *t)
 	return 1;
 }
 
+/*  Have evaluations taken at most a twentieth of the time? */
+static int evaluations_are_cheap(const training *t)
+{
+	return !t->history_count || t->evaluate_seconds <= 0.05 * (now() - t->start);
+}
+
+/*  Do validation rows decide what is saved, and not the clock? The same training then has the same
+    bits on any machine: counted operations say when it is evaluated. */
+static int validation_decides(const training *t) { return t->patience && !(t->limit > 0); }
+
 /*  At every multiple of iters/50, and after a fiftieth of --minutes, unless evaluations have taken
-    more than a twentieth of the time. */
+    more than a twentieth of the time, or operations. */
 static int evaluation_due(const training *t)
 {
+	const odvgp_config *c = odvgp_model_config(t->model);
 	if (t->label) return t->step >= t->evaluate_next;
 	int timely = t->limit > 0 && now() - t->evaluated >= t->limit / 50;
 	if (!timely && (t->by_clock || t->step % t->evaluate_every != 0)) return 0;
-	return !t->history_count || t->evaluate_seconds <= 0.05 * (now() - t->start);
+	if (!validation_decides(t)) return evaluations_are_cheap(t);
+	return t->history_count * evaluation_flops(c, (double)t->d->valid.n) <=
+		   0.05 * (double)(t->step - t->first_step) * step_flops(c);
 }
 
 /* ---- model and checkpoints ---- */
@@ -718,7 +731,7 @@ static stop_reason train_loop(training *t)
 		if (t->by_clock && t->step >= t->aim_next) training_aim(t);
 		if (t->step >= t->iters) return ALL_STEPS;
 		if (evaluation_due(t)) {
-			evaluate(t);
+			evaluate(t, !validation_decides(t) || evaluations_are_cheap(t));
 			if (t->patience && t->worse >= t->patience) return NO_PROGRESS;
 		}
 		if (checkpoint_due(t)) checkpoint(t);
@@ -1233,8 +1246,9 @@ static void calibrate(training *t)
 /*  Evaluates after the last step, unless that is done already. */
 static metrics evaluate_end(training *t)
 {
-	int there = t->history_count && t->history[t->history_count - 1].step >= (double)t->step;
-	if ((there && !t->fitted && !(t->scale_f[0] > 0)) || evaluate(t))
+	const evaluation *last = t->history_count ? &t->history[t->history_count - 1] : NULL;
+	int there = last && last->step >= (double)t->step && (last->test.n || !t->d->test.n);
+	if ((there && !t->fitted && !(t->scale_f[0] > 0)) || evaluate(t, 1))
 		return t->history[t->history_count - 1].test;
 	memset(t->sums, 0, (size_t)t->d->s.target_count * sizeof *t->sums);
 	t->scores.n = 0;

@@ -30,3 +30,12 @@ train --data plain.csv --model t.odvgp --basis coupled --beta 10 --iters 3000 --
 check "--patience: the best model is kept" holds "$(value t.json iters) <= 3000 && $(value t.json n_train) == 144"
 train --data plain.csv --resume t.odvgp --model t.odvgp --iters 3100 --json >t.json
 check "--patience: --resume has the same parts" test "$(value t.json n_validation)" = 16
+# What takes long to predict does not change when it ends.
+for i in $(seq 400); do cat plain.csv; done >many.csv
+for words in "" "--test many.csv"; do
+    # shellcheck disable=SC2086
+    train --data plain.csv --model t.odvgp --basis coupled --beta 10 --iters 1000 --patience 3 $words --json >t.json
+    values t.json iters elbo
+done >ends.txt
+check "--patience: the same model beside a test part that takes long" test "$(uniq ends.txt | wc -l)" = 1
+check "--patience: which the last evaluation has" test "$(value t.json n_test)" = "$(wc -l <many.csv)"
