@@ -1,6 +1,7 @@
 /*  The race of examples/tool/race.h: going on gives the bits of a training that never stopped, it adds
-    no more operations than it may, the costlier entry has to be clearly better, what fails is out,
-    and a model of more rows goes on from the winner's parameters and step sizes. */
+    no more operations than it may, folds leave out what they score, the costlier entry has to be
+    clearly better, what fails is out, and a model of more rows goes on from the winner's parameters
+    and step sizes. */
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
 #include "test.h"
@@ -173,7 +174,7 @@ TEST(the_bound_does_not_fall_where_minibatches_follow_SGPR)
 	static const int members[3] = {0, ODVGP_MEAN_PART_ORTH, ODVGP_MEAN_PART_BLOCKS};
 	for (int k = 0; k < 3; k++) {
 		world *w = NEW(world, 1);
-		double collapsed, bound, kl;
+		odvgp_real collapsed, bound, kl;
 		world_make(w);
 		race_entry *sgpr = &w->list[0], *e = &w->list[1];
 		sgpr->config = w->list[2].config;
@@ -197,7 +198,7 @@ TEST(the_bound_does_not_fall_where_minibatches_follow_SGPR)
 		if (!k) CHECK_SAY(bound <= collapsed + 1e6 * EPS * (1 + fabs(collapsed)), "%g", bound);
 		/* and steps go on from there */
 		CHECK_STATUS(race_train(&w->r, e, 10 * e->step_flops), ODVGP_OK);
-		CHECK_STATUS(race_fit_q(&w->r, e, e->model), ODVGP_OK);
+		CHECK_STATUS(race_fit_q(&w->r, e, e->model, w->X, w->Y), ODVGP_OK);
 		CHECK_STATUS(odvgp_elbo(e->model, w->X, w->Y, N, &bound, &kl, NULL, NULL), ODVGP_OK);
 		CHECK_SAY(bound >= collapsed - 0.02 * N, "member %d: %g after %g", k, bound, collapsed);
 		race_free(&w->r);
@@ -227,6 +228,100 @@ TEST(an_entry_may_have_rows_of_its_own)
 	race_free(&other->r);
 	free(w);
 	free(other);
+}
+
+/*  Folds of one row each and an exact model: log N(y_i; y_i - a_i / C_ii, 1 / C_ii) with C = inverse of
+    K + noise and a = C y. */
+TEST(folds_of_one_row_leave_one_out)
+{
+	enum { FEW = 14 };
+	static const double noise = 0.05, variance = 1.3, lengthscale = 0.7;
+	world *w = NEW(world, 1);
+	double C[FEW][2 * FEW] = {{0}}, sum = 0;
+	int fold[FEW];
+	world_make(w);
+	race_entry *e = &w->list[0];
+	e->config = odvgp_config_defaults(FEW, D, 1, FEW, 0);
+	e->config.layer[0].mean_part = ODVGP_MEAN_PART_FREE;
+	e->config.layer[0].cov_part = ODVGP_COV_PART_DIAGONAL;
+	e->config.objective = ODVGP_OBJECTIVE_EXACT;
+	e->config.optim.batch = FEW;
+	e->config.optim.kind = ODVGP_OPTIMIZER_LBFGS;
+	e->config.optim.natgrad = 0;
+	e->config.lik.noise_variance = (odvgp_real)noise;
+	e->config.layer[0].kernel = "rbf(0.7, variance=1.3)";
+	e->warm_count = 0;
+	e->fit_q = 1;
+	w->r.valid = w->r.folds = FEW;
+	w->r.fold = fold;
+	for (int i = 0; i < FEW; i++) {
+		fold[i] = (5 * i + 3) % FEW;
+		for (int k = 0; k < FEW; k++) {
+			double a = (double)w->X[i * D] - (double)w->X[k * D],
+				   b = (double)w->X[i * D + 1] - (double)w->X[k * D + 1];
+			C[i][k] = variance * exp(-(a * a + b * b) / (2 * lengthscale * lengthscale)) +
+					  (i == k ? noise : 0);
+		}
+		C[i][FEW + i] = 1;
+	}
+	for (int i = 0; i < FEW; i++) {
+		double pivot = C[i][i];
+		for (int k = 0; k < 2 * FEW; k++) C[i][k] /= pivot;
+		for (int j = 0; j < FEW; j++) {
+			double factor = C[j][i];
+			for (int k = 0; k < 2 * FEW && j != i; k++) C[j][k] -= factor * C[i][k];
+		}
+	}
+	CHECK_STATUS(race_start(&w->r, e), ODVGP_OK);
+	CHECK_STATUS(race_score(&w->r, e), ODVGP_OK);
+	for (int i = 0; i < FEW; i++) {
+		double a = 0, c = C[i][FEW + i];
+		for (int k = 0; k < FEW; k++) a += C[i][FEW + k] * (double)w->Y[k];
+		double logp = -0.5 * log(6.283185307179586 / c) - 0.5 * a * a / c;
+		CHECK_SAY(fabs((double)e->logp[i] - logp) <= 1e5 * EPS * (1 + fabs(logp)),
+				"row %d: %g, not %g", i, (double)e->logp[i], logp);
+		sum += logp / FEW;
+	}
+	CHECK_NEAR(e->mean, sum, 1e5 * EPS * (1 + fabs(sum)));
+	race_free(&w->r);
+	free(w);
+}
+
+/*  SGPR and minibatches with gamma: a score by folds changes no bit, and the race keeps its share. */
+TEST(folds_score_without_a_trace)
+{
+	world *w = NEW(world, 1), *once = NEW(world, 1);
+	int fold[N];
+	world *both[2] = {w, once};
+	for (int i = 0; i < N; i++) fold[i] = (i * 7) % 5;
+	for (int k = 0; k < 2; k++) {
+		world_make(both[k]);
+		both[k]->r.valid = N;
+		both[k]->r.folds = 5;
+		both[k]->r.fold = fold;
+		for (int i = 0; i < ENTRIES; i++) both[k]->list[i].fit_q = 1;
+	}
+	CHECK_STATUS(race_run(&w->r), ODVGP_OK);
+	race_entry *won = &w->list[w->r.winner], *same = &once->list[w->r.winner];
+	double whole = race_total(&w->r, won) + w->r.added;
+	CHECK(w->r.winner != 3 && won->model && won->rounds == 2);
+	CHECK(w->r.added <= w->r.share * whole * (1 + 1e-12));
+	CHECK(won->mean > w->list[3].mean + 0.1);
+	if (same->from >= 0) CHECK_STATUS(race_start(&once->r, &once->list[same->from]), ODVGP_OK);
+	CHECK_STATUS(race_start(&once->r, same), ODVGP_OK);
+	CHECK_STATUS(odvgp_fit(same->model, w->X, w->Y, won->done, NULL, NULL), ODVGP_OK);
+	CHECK(same_slots(won->model, same->model));
+	/* The same rows again: a density with the row itself among those of the posterior is larger. */
+	double sum = 0;
+	race_part all = {w->X, w->Y, N, same->logp};
+	CHECK_STATUS(race_fit_q(&once->r, same, same->model, w->X, w->Y), ODVGP_OK);
+	CHECK_STATUS(race_predict(same, same->model, &all), ODVGP_OK);
+	for (int i = 0; i < N; i++) sum += (double)same->logp[i] / N;
+	CHECK_SAY(sum > won->mean, "%g inside, %g outside", sum, won->mean);
+	race_free(&w->r);
+	race_free(&once->r);
+	free(w);
+	free(once);
 }
 
 /*  Means and differences by hand. */
@@ -364,6 +459,8 @@ int main(int argc, char **argv)
 	RUN(entries_without_room_are_left_out);
 	RUN(the_bound_does_not_fall_where_minibatches_follow_SGPR);
 	RUN(an_entry_may_have_rows_of_its_own);
+	RUN(folds_of_one_row_leave_one_out);
+	RUN(folds_score_without_a_trace);
 	RUN(the_costlier_entry_has_to_be_clearly_better);
 	RUN(what_fails_is_out);
 	RUN(the_rest_of_a_schedule);

@@ -2,10 +2,10 @@
     the race between them (race.h).
 
     The first candidate is what plan.h says. The others are rows of one table: other members, sizes
-    and kernels, with the same warm starts, and as many steps as take the same counted operations. Of
-    the training rows a tenth, or where there are fewer than 2,000 up to a fifth, at most MOST_VALID,
-    drawn by the seed, are held out and score them. Then a model of all rows gets the winner's
-    parameters and does the rest of its steps. */
+    and kernels, with the same warm starts, and as many steps as take the same counted operations.
+    Fewer than FOLDS_ROWS rows are all trained on and score by FOLDS folds, which the seed draws. Of
+    more, of many inputs and of classes, a tenth, or up to a fifth of few, at most MOST_VALID, are held out and score;
+    then a model of all rows gets the winner's parameters and does the rest of its steps. */
 #ifndef TOOL_CHOOSE_H
 #define TOOL_CHOOSE_H
 
@@ -13,6 +13,7 @@
 #include "train.h"
 
 enum { MOST_TRIES = 8, LEAST_VALID = 200, RACE_LEAST_ROWS = 500, MOST_WARM = 8 };
+enum { FOLDS = 5, FOLDS_ROWS = 2000, FOLDS_LEAST_ROWS = 100, ROWS_AN_INPUT = 10 };
 /*  SHORT: where validation may end the winner's training long before its last step. */
 static const double RACE_SHARE = 1.0 / 3, RACE_SHARE_SHORT = 0.15;
 /*  Of a candidate's operations, in those of the first one. */
@@ -27,10 +28,14 @@ typedef struct choice {
 	char name[MOST_TRIES][100];
 	odvgp_warm warm[MOST_TRIES][MOST_WARM];
 	race r;
-	/* The rows to fit, and those held out; Y as the library takes it. */
+	/* All rows of training; those to fit, with folds the same ones, and those held out; Y as the
+	   library takes it. */
+	ptrdiff_t rows;
 	dataset fit;
 	part held;
 	double *held_Y;
+	/* The fold of each row; NULL: none. And are the dataset's rows on the disk? */
+	int *fold, stored;
 	const workers *w;
 	odvgp_isa isa;
 	int quiet;
@@ -50,6 +55,20 @@ static ptrdiff_t rows_held(ptrdiff_t n)
 	return smaller(MOST_VALID, larger(n / 10, smaller(LEAST_VALID, n / 5)));
 }
 
+/*  Only a Gaussian's q is a formula; and lengthscales of many inputs fit the rows that they have seen
+    (bench/results/auto.txt: slice). */
+static int has_folds(const dataset *d)
+{
+	return d->s.likelihood == ODVGP_LIKELIHOOD_GAUSSIAN && d->train.n < FOLDS_ROWS &&
+		   d->train.n >= ROWS_AN_INPUT * d->s.D;
+}
+
+/*  From how many rows on there is a race. */
+static ptrdiff_t race_begins(const dataset *d)
+{
+	return has_folds(d) ? FOLDS_LEAST_ROWS : RACE_LEAST_ROWS;
+}
+
 /*  Copies the `count` rows with this flag of a table with so many columns. */
 static double *choose_rows(
 		const double *from, ptrdiff_t columns, const char *held, int flag, ptrdiff_t count)
@@ -63,19 +82,30 @@ static double *choose_rows(
 	return to;
 }
 
-/*  The same of rows on the disk, of which only those that are held out come into memory. */
-static void hold_stored(choice *c, const dataset *d, const char *held)
+/*  The same of rows on the disk: X and Y of those held out, or of all (NULL). */
+static void choose_stored(const dataset *d, const char *held, double *X, double *Y)
 {
-	ptrdiff_t T = y_columns(d), D = d->s.D, at = 0;
-	c->held.X = take_doubles(c->held.n, D);
-	c->held_Y = take_doubles(c->held.n, T);
+	ptrdiff_t T = y_columns(d), D = d->s.D;
 	for (ptrdiff_t k = 0; k < d->train.n; k++) {
-		if (!held[k]) continue;
-		if (!large_for_library(d->disk, &k, 1, c->held.X + at * D, c->held_Y + at * T))
-			die(FAILED, "%s", table_failure);
-		at++;
+		if (held && !held[k]) continue;
+		if (!large_for_library(d->disk, &k, 1, X, Y)) die(FAILED, "%s", table_failure);
+		X += D;
+		Y += T;
 	}
-	c->fit.disk = large_without(d->disk, held);
+}
+
+/*  Few rows come into memory for the race. */
+static void hold_few(choice *c, const dataset *d, uint64_t seed)
+{
+	ptrdiff_t n = c->rows;
+	c->r.folds = FOLDS;
+	c->r.fold = c->fold = take((size_t)n, sizeof *c->fold);
+	for (ptrdiff_t i = 0; i < n; i++) c->fold[i] = (int)(permute(seed, n, i) % FOLDS);
+	if (!c->stored) return;
+	c->fit.disk = NULL;
+	c->fit.train.X = take_doubles(n, d->s.D);
+	c->fit.Y = take_doubles(n, y_columns(d));
+	choose_stored(d, NULL, c->fit.train.X, c->fit.Y);
 }
 
 /*  A candidate's model reads its rows. */
@@ -88,13 +118,23 @@ static void hold_rows(choice *c, const options *o, const dataset *d)
 {
 	uint64_t seed = (uint64_t)option_integer(o, OPT_SEED, 0, LLONG_MAX) ^ 0x72616365u;
 	ptrdiff_t n = d->train.n, count = rows_held(n), rest = n - count, T = y_columns(d);
+	c->rows = c->r.valid = n;
+	c->stored = d->disk != NULL;
+	c->fit = *d;
+	if (has_folds(d)) {
+		hold_few(c, d, seed);
+		return;
+	}
+	c->r.valid = count;
 	char *held = take((size_t)n, 1);
 	for (ptrdiff_t i = 0; i < n; i++) held[i] = permute(seed, n, i) < count;
-	c->fit = *d;
 	c->fit.train.n = rest;
 	c->held.n = count;
 	if (d->disk) {
-		hold_stored(c, d, held);
+		c->held.X = take_doubles(count, d->s.D);
+		c->held_Y = take_doubles(count, T);
+		choose_stored(d, held, c->held.X, c->held_Y);
+		c->fit.disk = large_without(d->disk, held);
 		c->r.made = choice_reader;
 		free(held);
 		return;
@@ -250,6 +290,15 @@ static double score_flops(const odvgp_config *c, int fit_q, ptrdiff_t rows)
 	return predictor + (double)rows * row_flops(c);
 }
 
+/*  The same of an entry, by held-out rows or folds. */
+static double entry_score_flops(const choice *c, const race_entry *e)
+{
+	ptrdiff_t n = c->r.valid;
+	if (!c->fold) return score_flops(&e->config, e->fit_q, n);
+	odvgp_config part = race_resize(&e->config, n - n / FOLDS);
+	return FOLDS * (init_flops(&part) + score_flops(&part, e->fit_q, n / FOLDS + 1));
+}
+
 static void candidate_name(choice *c, int k)
 {
 	const odvgp_config *g = &c->list[k].config;
@@ -329,7 +378,7 @@ static void candidate_make(choice *c, int k, double flops, int follows)
 	e->start_flops = init_flops(&e->config);
 	if (e->from < 0) e->start_flops += warm_flops(o, &e->config);
 	else if (e->config.objective == ODVGP_OBJECTIVE_ELBO) e->start_flops += fit_q_flops(&e->config);
-	e->score_flops = score_flops(&e->config, e->fit_q, c->held.n);
+	e->score_flops = entry_score_flops(c, e);
 	candidate_name(c, k);
 }
 
@@ -375,17 +424,31 @@ static void candidate_add(choice *c, const variant *v)
 /*  Those of the table that fit the data and the options. */
 static void candidates_add(choice *c, int tries)
 {
-	ptrdiff_t n = c->fit.train.n + c->held.n;
+	ptrdiff_t n = c->rows;
 	int classes = has_classes(c->fit.s.likelihood);
 	for (int i = 0; i < VARIANTS && c->r.count < tries; i++) {
 		const variant *v = &variants[i];
-		int fits = v->classes == classes && n > v->from && n <= v->to,
+		/* An exact model keeps its rows in memory. */
+		int fits = v->classes == classes && n > v->from && n <= v->to &&
+				   !(c->stored && v->basis && strcmp(v->basis, "exact") == 0),
 			same = v->basis && strcmp(v->basis, c->o[0].value[OPT_BASIS]) == 0 && !v->kernel &&
 				   !v->transform,
 			given = (v->kernel && c->before.given[OPT_KERNEL]) ||
 					(v->transform && (c->before.given[OPT_TRANSFORM] || !c->tails));
 		if (fits && !same && !given) candidate_add(c, v);
 	}
+}
+
+/*  Bytes of its file, without what the tool keeps in it; 0: the model cannot be made. */
+static size_t config_bytes(const odvgp_config *g)
+{
+	odvgp_model *model;
+	size_t size = odvgp_model_size(g, NULL), bytes = 0;
+	void *block = size ? malloc(size) : NULL;
+	if (block && !odvgp_model_init(&model, g, block, size, NULL))
+		bytes = odvgp_save_size(model, 0, NULL);
+	free(block);
+	return bytes;
 }
 
 /* ---- the race ---- */
@@ -414,8 +477,10 @@ static void choice_table(choice *c)
 	const race *r = &c->r;
 	bytes *b = &c->table;
 	double total = race_total(r, &r->list[r->winner]) + r->added;
-	bytes_print(b, "race on %td rows held out; it adds %.0f %% to the operations\n", c->held.n,
-			100 * r->added / fmax(1, total - r->added));
+	if (c->fold) bytes_print(b, "race by %d folds of %td rows", FOLDS, c->rows);
+	else bytes_print(b, "race on %td rows held out", c->held.n);
+	bytes_print(
+			b, "; it adds %.0f %% to the operations\n", 100 * r->added / fmax(1, total - r->added));
 	for (int i = 0; i < r->count; i++) {
 		const race_entry *e = &r->list[i];
 		if (!e->rounds) bytes_print(b, "  %-40s left out: there is no room for it\n", e->name);
@@ -432,24 +497,7 @@ static void choice_table(choice *c)
 /*  A candidate's config for all rows. */
 static odvgp_config candidate_config(const choice *c, int k)
 {
-	odvgp_config g = c->list[k].config;
-	ptrdiff_t few = g.N;
-	g.N = c->fit.train.n + c->held.n;
-	if (g.optim.batch == few) g.optim.batch = g.N;
-	if (is_exact(basis_of(&c->o[k]))) g.layer[0].M = g.N;
-	return g;
-}
-
-/*  Bytes of its file, without what the tool keeps in it; 0: the model cannot be made. */
-static size_t config_bytes(const odvgp_config *g)
-{
-	odvgp_model *model;
-	size_t size = odvgp_model_size(g, NULL), bytes = 0;
-	void *block = size ? malloc(size) : NULL;
-	if (block && !odvgp_model_init(&model, g, block, size, NULL))
-		bytes = odvgp_save_size(model, 0, NULL);
-	free(block);
-	return bytes;
+	return race_resize(&c->list[k].config, c->rows);
 }
 
 /*  An exact model holds every row: says what that costs afterwards, beside the sparse candidate that
@@ -510,13 +558,14 @@ static int choice_due(const options *o, const dataset *d, int tries, bytes *note
 	const char *option = choice_decided(o, d), *likelihood = likelihood_text(d->s.likelihood);
 	int gaussian = d->s.likelihood == ODVGP_LIKELIHOOD_GAUSSIAN;
 	bytes why = {NULL, 0, 0};
-	if (option) bytes_print(&why, "--%s is given", option);
+	if (gaussian && d->calibrates) bytes_print(&why, "--calibrate is given");
+	else if (option) bytes_print(&why, "--%s is given", option);
 	else if (d->s.target_count > 1) bytes_print(&why, "there are %d targets", d->s.target_count);
 	else if (!gaussian && !has_classes(d->s.likelihood))
 		bytes_print(&why, "the likelihood is %s", likelihood);
-	else if (d->train.n < RACE_LEAST_ROWS)
-		bytes_print(&why, "there are %td training rows, and it begins at %d", d->train.n,
-				RACE_LEAST_ROWS);
+	else if (d->train.n < race_begins(d))
+		bytes_print(&why, "there are %td training rows, and it begins at %td", d->train.n,
+				race_begins(d));
 	if (tries > 1 && why.used && o->given[OPT_AUTO_TRIES])
 		bytes_print(notes, "note: --auto-tries %d: no race, because %s\n", tries, why.at);
 	int due = tries > 1 && !why.used;
@@ -549,13 +598,14 @@ static void choice_make(choice *c, options *o, dataset *d)
 	c->r.Y = c->fit.Y;
 	c->r.X_valid = c->held.X;
 	c->r.Y_valid = c->held_Y;
-	c->r.valid = c->held.n;
 	c->o[0] = options_copy(o);
 	candidate_make(c, 0, 0, 0);
 	c->r.count = 1;
+	/* Whoever makes the model says what is wrong with its options. */
+	if (!config_bytes(&c->list[0].config)) return;
 	c->distinct = distinct_rows(&c->fit);
 	/* Another scale of inputs makes a copy of the rows, which are in memory then. */
-	c->tails = !is_image(o) && !c->fit.disk && has_tails(&c->fit);
+	c->tails = !is_image(o) && !c->stored && has_tails(&c->fit);
 	candidates_add(c, tries);
 	choice_announce(c);
 	odvgp_watch watch = library_watch(c->w->watch);
@@ -588,13 +638,25 @@ static void choice_end(choice *c)
 		free(c->X_valid[i]);
 	}
 	options_free(&c->before);
-	large_free(c->fit.disk);
-	free(c->fit.train.X);
-	free(c->fit.Y);
+	if (!c->fold || c->stored) {
+		large_free(c->fit.disk);
+		free(c->fit.train.X);
+		free(c->fit.Y);
+	}
+	free(c->fold);
 	free(c->held.X);
 	free(c->held_Y);
 	free(c->table.at);
 	free(c);
+}
+
+/*  The model becomes the winner's, which has seen all rows: training goes on as if it had never
+    stopped. */
+static odvgp_status choice_take(const race_entry *e, training *t, odvgp_info *info)
+{
+	odvgp_status s = odvgp_model_copy(&t->model, e->model, t->block.at, t->block.size, info);
+	if (!s && t->d->disk) s = large_try_reader(t->d->disk, t->model, large_for_library, info);
+	return s;
 }
 
 /*  Gives the model of all rows what the winner has learned, and the training the rest of its steps.
@@ -605,13 +667,16 @@ static int choice_continue(choice *c, odvgp_model *model, training *t, options *
 	odvgp_info info = no_info;
 	if (!c || !c->list[c->r.winner].model) return 0;
 	race_entry *e = &c->list[c->r.winner];
-	odvgp_status s = race_continue(e, model, &info);
+	odvgp_status s = c->fold ? choice_take(e, t, &info) : race_continue(e, model, &info);
 	if (s) die_of(s, &info, "race");
 	race_leave(e);
-	t->iters = e->steps - e->done;
-	/* L-BFGS has to learn the curvature once more. */
-	if (e->config.optim.kind == ODVGP_OPTIMIZER_LBFGS && t->iters) t->iters += (e->steps + 9) / 10;
-	t->evaluate_every = larger(1, t->iters / 50);
+	t->step = t->first_step = odvgp_steps_done(t->model);
+	ptrdiff_t left = e->steps - e->done;
+	/* L-BFGS has to learn the curvature of further rows once more. */
+	if (e->config.optim.kind == ODVGP_OPTIMIZER_LBFGS && left && !c->fold)
+		left += (e->steps + 9) / 10;
+	t->iters = t->first_step + left;
+	t->evaluate_every = larger(1, left / 50);
 	t->warm_starts = warm_count(o);
 	/* For --resume. */
 	snprintf(text, sizeof text, "%td", t->iters);
@@ -626,7 +691,7 @@ static void choice_print(const choice *c)
 	const int ids[] = {OPT_BASIS, OPT_BETA, OPT_GAMMA, OPT_KERNEL, OPT_TRANSFORM, OPT_ITERS,
 			OPT_WARM, OPT_FIT_Q, OPT_NATGRAD_STEP, OPT_NATGRAD_WARMUP};
 	if (c->quiet) return;
-	fprintf(stderr, "auto: %td rows: ", c->fit.train.n + c->held.n);
+	fprintf(stderr, "auto: %td rows: ", c->rows);
 	for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
 		const char *value = o->value[ids[i]], *quote = "";
 		int natural = ids[i] == OPT_NATGRAD_STEP || ids[i] == OPT_NATGRAD_WARMUP,
@@ -639,7 +704,7 @@ static void choice_print(const choice *c)
 		if (strpbrk(value, " ()*")) quote = "\"";
 		fprintf(stderr, " --%s %s%s%s", option_list[ids[i]].name, quote, value, quote);
 	}
-	fputs("; goes on with all rows\n", stderr);
+	fputs(c->fold ? "; goes on\n" : "; goes on with all rows\n", stderr);
 }
 
 /*  Keeps what was tried among the settings of the model. */

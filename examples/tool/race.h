@@ -1,5 +1,5 @@
-/*  race.h - chooses one of several models by rows that none of them is trained on: successive
-    halving. Needs odvgp.h, included before; no option of the tool, and it prints nothing.
+/*  race.h - chooses one of several models by rows that none of them is trained on, or by folds:
+    successive halving. Needs odvgp.h, included before; no option of the tool, and it prints nothing.
 
     Each entry has a whole training: warm starts, then steps whose sizes follow the config's
     schedules. In each round those still in the race do the same counted operations more of it, are
@@ -13,7 +13,11 @@
     before it does not race. Operations are the caller's counts and never seconds: the choice depends
     on data, build and instruction set only.
 
-    race_continue gives the winner's parameters to a model of more rows, for the rest of its steps. */
+    race_continue gives the winner's parameters to a model of more rows, for the rest of its steps.
+
+    Few rows are all trained on, and all score: those of each fold by the posterior of the others,
+    with the hyperparameters and points that all rows have given. This is for a Gaussian, whose q is a
+    formula, of one target. */
 #ifndef TOOL_RACE_H
 #define TOOL_RACE_H
 
@@ -59,6 +63,9 @@ typedef struct race {
 	/* Rows to fit, N of each config, and validation rows, in the columns of odvgp_fit. */
 	const odvgp_real *X, *Y, *X_valid, *Y_valid;
 	ptrdiff_t valid;
+	/* Above 0: no validation rows, but this many folds of the N = valid rows, and the one of each. */
+	int folds;
+	const int *fold;
 	/* Where X and Y are NULL: gives a new model its reader; else NULL. */
 	odvgp_status (*made)(void *user, odvgp_model *model, odvgp_info *info);
 	/* [count]; the first is the default. */
@@ -189,14 +196,15 @@ static const odvgp_real *race_rows(const race *r, const race_entry *e)
 	return e->X ? e->X : r->X;
 }
 
-/*  model: the entry's, or a copy. */
-static odvgp_status race_fit_q(const race *r, race_entry *e, odvgp_model *model)
+/*  model: the entry's, a copy, or one of other rows. */
+static odvgp_status race_fit_q(
+		const race *r, race_entry *e, odvgp_model *model, const odvgp_real *X, const odvgp_real *Y)
 {
 	size_t size = odvgp_fit_q_scratch(model, &e->info);
 	if (!size) return e->info.status;
 	void *scratch = malloc(size);
 	if (!scratch) return race_no_memory(&e->info);
-	odvgp_status s = odvgp_fit_q(model, race_rows(r, e), r->Y, r->watch, scratch, size, &e->info);
+	odvgp_status s = odvgp_fit_q(model, X, Y, r->watch, scratch, size, &e->info);
 	free(scratch);
 	return s;
 }
@@ -208,7 +216,7 @@ static odvgp_status race_warm(const race *r, race_entry *e)
 	if (e->from >= 0) {
 		s = race_copy(e->model, r->list[e->from].model, 0, &e->info);
 		if (!s && e->fit_q && e->config.objective == ODVGP_OBJECTIVE_ELBO)
-			s = race_fit_q(r, e, e->model);
+			s = race_fit_q(r, e, e->model, race_rows(r, e), r->Y);
 		return s;
 	}
 	for (int k = 0; k < e->warm_count && !s; k++) {
@@ -261,20 +269,25 @@ static odvgp_status race_train(const race *r, race_entry *e, double flops)
 
 enum { RACE_ROWS = 256 };
 
-/*  log p(y) of the validation rows. */
-static odvgp_status race_densities(const race *r, race_entry *e, const odvgp_server *server)
+/*  Rows and log p(y) of each. */
+typedef struct race_part {
+	const odvgp_real *X, *Y;
+	ptrdiff_t n;
+	odvgp_real *logp;
+} race_part;
+
+static odvgp_status race_densities(const race_part *p, const odvgp_server *server, odvgp_info *info)
 {
-	size_t size = odvgp_predict_scratch(server, RACE_ROWS, &e->info);
+	size_t size = odvgp_predict_scratch(server, RACE_ROWS, info);
 	void *scratch = size ? malloc(size) : NULL;
-	if (!scratch) return size ? race_no_memory(&e->info) : e->info.status;
-	odvgp_status s = odvgp_predict_logp(server, e->X_valid ? e->X_valid : r->X_valid, r->Y_valid,
-			r->valid, e->logp, scratch, size, &e->info);
+	if (!scratch) return size ? race_no_memory(info) : info->status;
+	odvgp_status s = odvgp_predict_logp(server, p->X, p->Y, p->n, p->logp, scratch, size, info);
 	free(scratch);
 	return s;
 }
 
 /*  The same of a model that may change. */
-static odvgp_status race_predict(const race *r, race_entry *e, odvgp_model *model)
+static odvgp_status race_predict(race_entry *e, odvgp_model *model, const race_part *p)
 {
 	odvgp_server server;
 	size_t size = odvgp_predictor_size(model, &e->info);
@@ -283,23 +296,93 @@ static odvgp_status race_predict(const race *r, race_entry *e, odvgp_model *mode
 	if (!block) return race_no_memory(&e->info);
 	odvgp_status s = odvgp_freeze(model, NULL, block, size, &e->info);
 	if (!s) s = odvgp_server_from_block(&server, block, size, e->config.isa, &e->info);
-	if (!s) s = race_densities(r, e, &server);
+	if (!s) s = race_densities(p, &server, &e->info);
 	free(block);
 	return s;
 }
 
-/*  Scores a copy, so that training goes on as if there had been no score. */
-static odvgp_status race_score(const race *r, race_entry *e)
+/*  A config for another number of rows. */
+static odvgp_config race_resize(const odvgp_config *config, ptrdiff_t rows)
 {
+	odvgp_config c = *config;
+	if (c.optim.batch == c.N || c.optim.batch > rows) c.optim.batch = rows;
+	if (c.objective == ODVGP_OBJECTIVE_EXACT) c.layer[0].M = rows;
+	c.N = rows;
+	return c;
+}
+
+/*  A model of these rows with the entry's parameters predicts the others. */
+static odvgp_status race_fit_part(
+		const race *r, race_entry *e, const race_part *fit, const race_part *of)
+{
+	odvgp_config c = race_resize(&e->config, fit->n);
+	odvgp_model *model;
+	size_t size = odvgp_model_size(&c, &e->info);
+	if (!size) return e->info.status;
+	void *block = malloc(size);
+	if (!block) return race_no_memory(&e->info);
+	odvgp_status s = odvgp_model_init(&model, &c, block, size, &e->info);
+	if (!s) s = odvgp_init_data(model, fit->X, fit->Y, r->watch, &e->info);
+	if (!s) s = race_copy(model, e->model, 1, &e->info);
+	if (!s) s = race_fit_q(r, e, model, fit->X, fit->Y);
+	if (!s) s = race_predict(e, model, of);
+	free(block);
+	return s;
+}
+
+/*  Splits the rows into those outside the fold and those in it, scores the latter. room: for all rows
+    and densities. */
+static odvgp_status race_fold(const race *r, race_entry *e, int fold, odvgp_real *room)
+{
+	const odvgp_real *X = race_rows(r, e);
+	ptrdiff_t n = r->valid, D = e->config.layer[0].D, count[2] = {0, 0};
+	for (ptrdiff_t i = 0; i < n; i++) count[r->fold[i] == fold]++;
+	odvgp_real *to[2] = {room, room + count[0] * D},
+			   *Y[2] = {room + n * D, room + n * D + count[0]}, *logp = room + n * (D + 1);
+	race_part fit = {to[0], Y[0], count[0], NULL}, of = {to[1], Y[1], count[1], logp};
+	if (!count[0] || !count[1]) return ODVGP_OK;
+	for (ptrdiff_t i = 0; i < n; i++) {
+		int in = r->fold[i] == fold;
+		memcpy(to[in], X + i * D, (size_t)D * sizeof *X);
+		to[in] += D;
+		*Y[in]++ = r->Y[i];
+	}
+	odvgp_status s = race_fit_part(r, e, &fit, &of);
+	for (ptrdiff_t i = 0; i < n && !s; i++)
+		if (r->fold[i] == fold) e->logp[i] = *logp++;
+	return s;
+}
+
+static odvgp_status race_folds(const race *r, race_entry *e)
+{
+	odvgp_status s = ODVGP_OK;
+	size_t columns = (size_t)e->config.layer[0].D + 2;
+	odvgp_real *room = (odvgp_real *)malloc((size_t)r->valid * columns * sizeof *room);
+	if (!room) return race_no_memory(&e->info);
+	for (int fold = 0; fold < r->folds && !s; fold++) s = race_fold(r, e, fold, room);
+	free(room);
+	return s;
+}
+
+/*  By a copy, so that training goes on as if there had been no score. */
+static odvgp_status race_held_out(const race *r, race_entry *e)
+{
+	race_part held = {e->X_valid ? e->X_valid : r->X_valid, r->Y_valid, r->valid, e->logp};
 	odvgp_model *copy;
-	double sum = 0;
 	void *block = malloc(e->block_bytes);
-	e->flops += e->score_flops;
 	if (!block) return race_no_memory(&e->info);
 	odvgp_status s = odvgp_model_copy(&copy, e->model, block, e->block_bytes, &e->info);
-	if (!s && e->fit_q) s = race_fit_q(r, e, copy);
-	if (!s) s = race_predict(r, e, copy);
+	if (!s && e->fit_q) s = race_fit_q(r, e, copy, race_rows(r, e), r->Y);
+	if (!s) s = race_predict(e, copy, &held);
 	free(block);
+	return s;
+}
+
+static odvgp_status race_score(const race *r, race_entry *e)
+{
+	double sum = 0;
+	e->flops += e->score_flops;
+	odvgp_status s = r->folds ? race_folds(r, e) : race_held_out(r, e);
 	for (ptrdiff_t i = 0; i < r->valid && !s; i++) sum += (double)e->logp[i];
 	if (!s && isfinite(sum)) e->mean = sum / (double)r->valid;
 	return s;

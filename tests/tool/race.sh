@@ -31,9 +31,10 @@ check "race: its model is resumed" test "$(value t.json iters)" -ge "$steps"
 check "race: and keeps what was tried" sh -c '"$1" info --model more.odvgp | grep -q "^tried "' sh "$tool"
 race --data grid.csv --auto-tries 1 --model one.odvgp >t.json 2>err.txt
 check "race: none with --auto-tries 1" sh -c '! grep -q "race on" err.txt'
-"$tool" train --data plain.csv --threads 1 --auto-tries 4 --model few.odvgp >t.txt 2>err.txt
-check "race: none with few rows" sh -c '! grep -q "race on" err.txt'
-check "race: which is said" grep -q '^note: --auto-tries 4: no race, because there are 200 training rows, and it begins at 500$' err.txt
+head -n 99 plain.csv >some.csv
+"$tool" train --data some.csv --threads 1 --auto-tries 4 --model few.odvgp >t.txt 2>err.txt
+check "race: none with few rows" sh -c '! grep -q "^race" err.txt'
+check "race: which is said" grep -q '^note: --auto-tries 4: no race, because there are 99 training rows, and it begins at 100$' err.txt
 # no_race WHY ARGUMENTS...: is this said?
 no_race() {
     why=$1
@@ -50,16 +51,29 @@ check "race: none with layers" no_race "--layers is given" --data grid.csv --lay
 # What is said comes before the number of rows, so that few do.
 head -n 60 labels.csv >some.csv
 check "race: none for classes with a kernel" no_race "--kernel is given" --data some.csv --kernel rbf
+head -n 99 labels.csv >some.csv
+check "race: none of few rows of classes" no_race "there are 99 training rows, and it begins at 500" --data some.csv --set lik.nodes=8
 head -n 60 plain.csv | awk -F, -v OFS=, '{ $3 = int(3 + 2 * $3) } 1' >counts.csv
 head -n 60 two.csv >both.csv
 check "race: none of counts" no_race "the likelihood is poisson" --data counts.csv --likelihood poisson
 check "race: none of two targets" no_race "there are 2 targets" --data both.csv --target 2-3
+head -n 110 plain.csv | awk -v OFS=, '{ for (i = 0; i < 12; i++) printf "%d,", (NR * (i + 3)) % 11; print }' >inputs.csv
+check "race: none of few rows for each input" no_race "there are 110 training rows, and it begins at 500" --data inputs.csv
 check "race: none of a model that goes on" no_race "--resume is given" --data grid.csv --resume one.odvgp --iters 9
 awk 'function uniform() { seed = seed * 16807 % 2147483647; return seed / 2147483647 }
-    BEGIN { seed = 7; for (i = 0; i < 520; i++) { a = uniform(); b = uniform()
+    BEGIN { seed = 7; for (i = 0; i < 280; i++) { a = uniform(); b = uniform()
         print a "," b "," sin(40 * a) * cos(30 * b) + 0.1 * uniform() } }' >few.csv
 race --data few.csv --model few.odvgp >t.json 2>err.txt
-check "race: exact where there are few rows" test "$(values t.json basis beta)" = "exact 520"
+check "race: exact where there are few rows" test "$(values t.json basis beta)" = "exact 280"
+check "race: folds of few rows, which all train" test \
+    "$(grep -c '^race by 5 folds of 280 rows; it adds' err.txt) $(grep -c '; goes on$' err.txt)" = "1 1"
+check "race: folds add at most half of a training" holds "$(sed -n 's/^race by.*adds \([0-9]*\) % .*/\1/p' err.txt) <= 50"
+race --data few.csv --threads 2 --model again.odvgp >t2.json 2>err2.txt
+for name in few again; do "$tool" predict --model $name.odvgp --data few.csv --out $name.txt >/dev/null 2>&1; done
+check "race: by folds the same bits with two threads" cmp few.txt again.txt
+chosen=$(sed -n 's/^auto: [0-9]* rows: \(.*\); goes on.*/\1/p' err.txt)
+eval "race --data few.csv --model told.odvgp $chosen" >t2.json 2>err2.txt
+check "race: by folds its options repeat it" holds "$(value t.json elbo) > $(value t2.json elbo) - 1"
 check "race: and says what that costs" grep -Eq \
     '^note: exact.*: a file of [0-9.]+ MB, about [0-9.]+ us a row; sgpr [0-9]+: .*, loglik [0-9.]+ lower' err.txt
 size=$(sed -n 's/^note: exact[^;]*: a file of \([0-9.]*\) MB.*/\1/p' err.txt | head -n 1)
@@ -67,7 +81,7 @@ check "race: the size is that of the file, but for the tool's part" holds \
     "$size <= 1.001e-6 * $(wc -c <few.odvgp) && $size > 0.9e-6 * $(wc -c <few.odvgp)"
 awk 'function uniform() { seed = seed * 16807 % 2147483647; return seed / 2147483647 }
     function normal() { return sqrt(-2 * log(uniform())) * cos(6.2831853 * uniform()) }
-    BEGIN { seed = 7; for (i = 0; i < 520; i++) { a = normal(); print exp(2 * a) "," sin(6 * a) + 0.05 * normal() } }' >tails.csv
+    BEGIN { seed = 7; for (i = 0; i < 280; i++) { a = normal(); print exp(2 * a) "," sin(6 * a) + 0.05 * normal() } }' >tails.csv
 race --data tails.csv --model tails.odvgp >t.json 2>err.txt
 check "race: a column with long tails gets another scale where validation gains" sh -c '
     grep -q "^auto: .* --transform all=asinh " err.txt && "$1" info --model tails.odvgp | grep -q "^scales   asinh"' sh "$tool"
@@ -78,7 +92,7 @@ check "race: which its options repeat" holds \
 "$tool" predict --model tails.odvgp --data tails.csv --out raced.csv 2>/dev/null >/dev/null
 check "race: and predictions apply" holds "$(paste -d, raced.csv tails.csv | awk -F, 'NR > 1 && 0 { } NR > 1 {
     d = $1 - last; s += d * d; n++ } { last = $NF } END { print s / n }') < 0.05"
-"$tool" train --data plain.csv --threads 1 --model few.odvgp >t.txt 2>err.txt
+"$tool" train --data some.csv --threads 1 --set lik.nodes=8 --model few.odvgp >t.txt 2>err.txt
 check "race: nothing is said without --auto-tries" sh -c '! grep -q "race" err.txt'
 check "refused: --auto-tries with --folds" refuses "--folds and --auto-tries exclude each other" train --data plain.csv --folds 3 --auto-tries 3
 head -n 600 labels.csv >some.csv

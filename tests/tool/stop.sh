@@ -85,7 +85,7 @@ check "warm start: which is kept" sh -c '
     grep -q "200:100:0:0.03,200:60" t.odvgp' sh "$tool"
 check "warm start: one that is asked for is not shortened" warms '' --iters 15 --warm 200:60
 check "warm start: of --basis auto without sizes neither" sh -c '
-    "$1" train --data plain.csv --threads 1 --model t.odvgp >t.txt 2>err.txt &&
+    "$1" train --data plain.csv --threads 1 --auto-tries 1 --model t.odvgp >t.txt 2>err.txt &&
     grep -q "^auto: .* --warm 200:100:[0-9]*:0.03;" err.txt && ! grep -q "a quarter" err.txt' sh "$tool"
 
 # ---- --minutes: kept within 5 % and two seconds for any sizes, or refused with those that fit ----

@@ -1,7 +1,7 @@
 # Options chosen from the time, warm starts, checkpoints: part of tests/tool/tool.sh, which reads this file.
 
 # ---- auto, warm starts, checkpoints ----
-"$tool" train --data plain.csv --threads 1 --model auto.odvgp --json >t.json 2>err.txt
+"$tool" train --data plain.csv --threads 1 --auto-tries 1 --model auto.odvgp --json >t.json 2>err.txt
 chosen=$(sed -n 's/^auto: [0-9]* rows: \(.*\); about.*/\1/p' err.txt)
 check "auto: a third of the rows are points of sgpr, by L-BFGS" test \
     "$(values t.json basis optimizer)" = "sgpr lbfgs"
