@@ -6,6 +6,7 @@
 #include "odvgp.h"
 #include "test.h"
 #include "members.h"
+#include "conditions.h"
 #include "compact_only.h"
 
 enum { MOST_Y = 6 };
@@ -65,16 +66,22 @@ static void compare(double got, double want, double tolerance, const char *what,
 			got, want, tolerance);
 }
 
-/*  The compact block's predictions are the server's. unit [INPUTS]: of the columns. Errors are
-    relative to the largest number of the kind, times the condition of what is summed. */
-static void compare_with_server(const served *p, const odvgp_real *X, const double *unit,
-		double condition, const char *what)
+/*  The compact block's predictions are the server's. unit [INPUTS]: of the columns. Errors are at
+    most 1e-11 of the prior's sd (1e-5 in float) times the condition, and `times` as much of the
+    largest number of the kind. Gradients' condition is also what a column loses when it is
+    standardised. */
+static void compare_with_server(
+		const served *p, const odvgp_real *X, const double *unit, double times, const char *what)
 {
 	compact c = make_compact(&p->s);
 	const ptrdiff_t F = p->s.F;
 	predictions want = moments_of(p, X, ROWS), got;
 	const odvgp_gradient to = {got.mean, got.var, got.dmean, got.dvar, NULL, NULL};
-	double most[4] = {1e-3, 1e-3, 1e-3, 1e-3}, off = condition * BY_PRECISION(1e-11, 1e-5);
+	const conditions of = conditions_of(&p->s, X, ROWS);
+	const double eps = BY_PRECISION(1e-11, 1e-5), sd = of.sd;
+	const double bar[4] = {
+			sd * of.mean, sd * sd * of.var, sd * of.mean * of.inputs, sd * sd * of.var * of.inputs};
+	double most[4] = {1e-3, 1e-3, 1e-3, 1e-3}, off[4];
 	memset(&got, 0, sizeof got);
 	CHECK_STATUS(only_gradient(&c.s, X, ROWS, &to, c.scratch, c.bytes, NULL), ODVGP_OK);
 	for (ptrdiff_t k = 0; k < F * ROWS; k++) {
@@ -85,31 +92,31 @@ static void compare_with_server(const served *p, const odvgp_real *X, const doub
 		most[2] = fmax(most[2], fabs((double)want.dmean[k]) * unit[k % INPUTS]);
 		most[3] = fmax(most[3], fabs((double)want.dvar[k]) * unit[k % INPUTS]);
 	}
+	for (int k = 0; k < 4; k++) off[k] = eps * fmin(bar[k], times * most[k]);
 	for (ptrdiff_t k = 0; k < F * ROWS; k++) {
-		compare((double)got.mean[k], (double)want.mean[k], off * most[0], what, "mean");
-		compare((double)got.var[k], (double)want.var[k], off * most[1], what, "variance");
+		compare((double)got.mean[k], (double)want.mean[k], off[0], what, "mean");
+		compare((double)got.var[k], (double)want.var[k], off[1], what, "variance");
 	}
 	for (ptrdiff_t k = 0; k < F * ROWS * INPUTS; k++) {
 		double by = unit[k % INPUTS];
-		compare((double)got.dmean[k] * by, (double)want.dmean[k] * by, off * most[2], what,
-				"dmean");
-		compare((double)got.dvar[k] * by, (double)want.dvar[k] * by, off * most[3], what, "dvar");
+		compare((double)got.dmean[k] * by, (double)want.dmean[k] * by, off[2], what, "dmean");
+		compare((double)got.dvar[k] * by, (double)want.dvar[k] * by, off[3], what, "dvar");
 	}
 	/* without gradients, and of y */
 	predictions again = got, y;
 	CHECK_STATUS(only_predict(&c.s, X, ROWS, again.mean, again.var, c.scratch,
 						 only_scratch(&c.s, 0), NULL),
 			ODVGP_OK);
-	CHECK(test_max_diff(again.mean, got.mean, F * ROWS) <= off * most[0]);
-	CHECK(test_max_diff(again.var, got.var, F * ROWS) <= off * most[1]);
+	CHECK(test_max_diff(again.mean, got.mean, F * ROWS) <= off[0]);
+	CHECK(test_max_diff(again.var, got.var, F * ROWS) <= off[1]);
 	CHECK_STATUS(only_predict(&c.s, X, ROWS, again.mean, NULL, c.scratch, c.bytes, NULL), ODVGP_OK);
 	CHECK_STATUS(
 			only_predict_y(&c.s, X, ROWS, got.mean, got.var, c.scratch, c.bytes, NULL), ODVGP_OK);
 	CHECK_STATUS(
 			odvgp_predict_y(&p->s, X, ROWS, y.mean, y.var, p->scratch, p->bytes, NULL), ODVGP_OK);
-	CHECK(test_max_diff(y.mean, got.mean, F * ROWS) <= off * most[0]);
+	CHECK(test_max_diff(y.mean, got.mean, F * ROWS) <= off[0]);
 	for (ptrdiff_t k = 0; k < F * ROWS; k++)
-		compare((double)got.var[k], (double)y.var[k], off * (most[1] + (double)y.var[k]), what,
+		compare((double)got.var[k], (double)y.var[k], off[1] + eps * (double)y.var[k], what,
 				"variance of y");
 	drop_compact(&c);
 }
@@ -260,8 +267,9 @@ TEST(transformed_columns)
 	}
 }
 
-/*  Differences relative to the largest number of the kind, times 1 and the largest of |mean| + 2
-    var: the condition of e^(mean + 2 var) where that may be in y's moments. */
+/*  Differences relative to the largest number of the kind, times the condition of f, at most `off`,
+    and times 1 and the largest of |mean| + 2 var: the condition of e^(mean + 2 var) where that may
+    be in y's moments. SOFTMAX has `off` alone: odvgp_predict_y's own errors. */
 static void compare_y(const served *p, const odvgp_real *X, double off, const char *what)
 {
 	enum { MOST = MOST_Y * ROWS };
@@ -281,6 +289,9 @@ static void compare_y(const served *p, const odvgp_real *X, double off, const ch
 		most[0] = fmax(most[0], fabs((double)want_mean[i]));
 		most[1] = fmax(most[1], fabs((double)want_var[i]));
 	}
+	const conditions of = conditions_of(&p->s, X, ROWS);
+	if (gp__layer_of(&p->s)->likelihood != ODVGP_LIKELIHOOD_SOFTMAX)
+		off = fmin(off, fmax(1, of.sd * of.sd) * fmax(of.mean, of.var));
 	off *= condition * BY_PRECISION(1e-11, 1e-5);
 	for (ptrdiff_t i = 0; i < all; i++) {
 		compare((double)mean[i], (double)want_mean[i], off * most[0], what, "mean of y");

@@ -6,6 +6,7 @@
 #include "test.h"
 #include "images.h"
 #include "members.h"
+#include "conditions.h"
 #include "mcu/shapes.h"
 #include "cores.h"
 
@@ -59,49 +60,6 @@ static odvgp_export_settings options(const char *name, int real)
 
 /* ---- what the library says ---- */
 
-/*  The condition of a triangle in the 1-norm, a bound of what its solves lose. */
-static double triangle_condition(const odvgp_real *L, ptrdiff_t n)
-{
-	wide *x = ref_new(n);
-	double a = 0, b = 0;
-	for (ptrdiff_t c = 0; c < n; c++) {
-		double sum = 0, inverse = 0;
-		for (ptrdiff_t i = 0; i < n; i++) x[i] = i == c;
-		for (ptrdiff_t i = c; i < n; i++) {
-			for (ptrdiff_t j = c; j < i; j++) x[i] -= (wide)L[i * n + j] * x[j];
-			x[i] /= (wide)L[i * n + i];
-			inverse += fabs((double)x[i]);
-			sum += fabs((double)L[i * n + c]);
-		}
-		a = fmax(a, sum), b = fmax(b, inverse);
-	}
-	free(x);
-	return a * b;
-}
-
-/*  Of all units: what cancels in the means, by sums of absolute coefficients and the prior's sd;
-    the condition of the factors. */
-static void conditions_of(const odvgp_server *s, double sd, double *mean, double *var)
-{
-	const gp__predictor *p = gp__layer_of(s);
-	ptrdiff_t P = p->P / p->units, M = p->M;
-	*mean = *var = 1;
-	for (ptrdiff_t k = 0; k < p->units; k++) {
-		gp__view v = gp__view_of(p, k);
-		ptrdiff_t factors = p->factor == GP__FACTOR_OF_S ? 1 : P;
-		for (ptrdiff_t q = 0; q < P; q++) {
-			double sum = 0;
-			for (ptrdiff_t j = 0; j < M && !p->no_alpha; j++)
-				sum += fabs((double)v.alpha[q * M + j]);
-			for (ptrdiff_t j = 0; j < p->M_gamma; j++)
-				sum += fabs((double)v.a_gamma[q * p->M_gamma + j]);
-			*mean = fmax(*mean, sum * sd);
-		}
-		for (ptrdiff_t q = 0; q < factors; q++)
-			*var = fmax(*var, triangle_condition(v.L + q * M * M, M));
-	}
-}
-
 /*  The library's predictions of rows X [n,D], with the tolerances, as a table of C. */
 static void write_case(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n, const double *unit,
 		int real, int no_libm, const char *what)
@@ -123,27 +81,15 @@ static void write_case(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n, 
 		snprintf(path, sizeof path, "%s/%s.h", folder, name);
 		FILE *file = fopen(path, "wb");
 		CHECK(file && fwrite(t.at, 1, t.used, file) == t.used && fclose(file) == 0);
-		double sd, of_mean, of_var, scale = 0, prior = 0, eps = real == 4 ? 1e-5 : 1e-11;
-		if (sizeof(odvgp_real) == 4) eps = 1e-5;
+		const double eps = real == 4 || sizeof(odvgp_real) == 4 ? 1e-5 : 1e-11;
+		const conditions of = conditions_of(s, X, n);
 		CHECK(MOST >= F * D && MOST >= Y);
-		/* the prior's variance at the first row, that of the first function */
-		gp__kernel k;
-		gp__kernel_unpack(gp__predictor_kernel(p), p->base_kernels, &k);
-		gp__view v = gp__view_of(p, 0);
-		for (ptrdiff_t i = 0; i < n; i++) {
-			odvgp_real node[GP__MAX_NODES];
-			for (ptrdiff_t d = 0; d < D; d++) x[d] = (X[i * D + d] - v.x_mean[d]) / v.x_scale[d];
-			prior = fmax(prior, (double)gp__kernel_diag(&k, v.hyp, x, node));
-		}
-		for (ptrdiff_t q = 0; q < s->T; q++) scale = fmax(scale, (double)v.y_scale[q]);
-		conditions_of(s, sqrt(prior), &of_mean, &of_var);
-		sd = sqrt(prior) * scale;
 		fprintf(all, "#include \"%s.h\"\n/* %s */\nstatic const double want_%s[] = {\n", name, what,
 				name);
 		for (ptrdiff_t d = 0; d < D; d++) fprintf(all, "%.17g, ", unit[d]);
 		for (ptrdiff_t k2 = 0; k2 < F * (2 + 2 * D); k2++) {
 			int is_var = (k2 >= F && k2 < 2 * F) || k2 >= F * (2 + D);
-			double tolerance = is_var ? eps * sd * sd * of_var : eps * sd * of_mean;
+			double tolerance = eps * (is_var ? of.sd * of.sd * of.var : of.sd * of.mean);
 			if (k2 >= 2 * F) tolerance *= 10 / unit[(k2 - 2 * F) % D];
 			fprintf(all, "%.17g, ", tolerance);
 		}
@@ -154,7 +100,8 @@ static void write_case(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n, 
 				   p->likelihood == ODVGP_LIKELIHOOD_SOFTMAX;
 		for (ptrdiff_t k2 = 0; k2 < 2 * Y; k2++)
 			fprintf(all, "%.17g, ",
-					(rule ? 1e-3 : fmax(eps, 1e-8)) * fmax(1, sd * sd) * fmax(of_mean, of_var));
+					(rule ? 1e-3 : fmax(eps, 1e-8)) * fmax(1, of.sd * of.sd) *
+							fmax(of.mean, of.var));
 		for (ptrdiff_t i = 0; i < n; i++) {
 			for (ptrdiff_t d = 0; d < D; d++)
 				x[d] = real == 4 ? (odvgp_real)(float)X[i * D + d] : X[i * D + d];
