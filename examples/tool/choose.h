@@ -3,9 +3,11 @@
 
     The first candidate is what plan.h says. The others are rows of one table: other members, sizes
     and kernels, with the same warm starts, and as many steps as take the same counted operations.
-    Fewer than FOLDS_ROWS rows are all trained on and score by FOLDS folds, which the seed draws. Of
-    more, of many inputs and of classes, a tenth, or up to a fifth of few, at most MOST_VALID, are held out and score;
-    then a model of all rows gets the winner's parameters and does the rest of its steps. */
+
+    Fewer than FOLDS_ROWS rows are all trained on, and score by FOLDS folds, which the seed draws. Of
+    more rows, and of classes or many inputs, some are held out and score: a tenth, or up to a fifth
+    of few, at most MOST_VALID. Then a model of all rows gets the winner's parameters and does the
+    rest of its steps. */
 #ifndef TOOL_CHOOSE_H
 #define TOOL_CHOOSE_H
 
@@ -467,8 +469,8 @@ static void choice_announce(const choice *c)
 	double flops = race_total(&c->r, &c->list[0]) / (1 - c->r.share),
 		   seconds = 0.5 + 1.2 * flops / fmax(1, measured_rate(c->w, 1));
 	if (!c->quiet)
-		fprintf(stderr, "auto: a race of %d candidates; with its winner's training about %.*f s\n",
-				c->r.count, seconds < 9.95, seconds);
+		fprintf(stderr, "auto: a race of %d candidates; with its winner's training %s %.*f s\n",
+				c->r.count, about_of(&c->o[0]), seconds < 9.95, seconds);
 }
 
 /*  A line for each candidate. */

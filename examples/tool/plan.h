@@ -296,6 +296,12 @@ static void plan_minutes(const plan *p, options *o, const dataset *d, odvgp_mode
 	option_store(o, OPT_WARM, list.used ? list.at : copy_text("off"));
 }
 
+/*  What stands before the time that is said: --patience may end the steps long before. */
+static const char *about_of(const options *o)
+{
+	return option_integer(o, OPT_PATIENCE, 0, INT_MAX) ? "at most about" : "about";
+}
+
 /*  Says what was chosen, as options that repeat it, and about how long it takes: products at the
     rate of a free machine, and a fifth as long for all else (bench/first_hour.md has what that
     gives). */
@@ -316,7 +322,7 @@ static void plan_print(const plan *p, const options *o, const dataset *d, const 
 		   limit = o->value[OPT_MINUTES] ? 60 * option_positive(o, OPT_MINUTES) : HUGE_VAL;
 	if (by_clock(o)) seconds = limit;
 	seconds = fmin(seconds, limit);
-	fprintf(stderr, "; about %.*f s, less if it converges\n", seconds < 9.95, seconds);
+	fprintf(stderr, "; %s %.*f s, less if it converges\n", about_of(o), seconds < 9.95, seconds);
 }
 
 #endif
