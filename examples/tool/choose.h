@@ -226,7 +226,9 @@ typedef struct variant {
 	ptrdiff_t beta, gamma;
 	/* 1: begins with the first candidate's hyperparameters, whose slots have the same names. */
 	int follows;
-	const char *warm, *natgrad_step, *natgrad_warmup;
+	const char *warm;
+	/* 1: natural steps as those of many classes. */
+	int fast;
 	/* Of --transform, for all columns of numbers: only where one of them has long tails. */
 	const char *transform;
 } variant;
@@ -238,31 +240,29 @@ typedef struct variant {
 #define SHORT    "matern52(ard) + matern32(0.3, variance=0.1, ard)"
 #define ADDITIVE "matern52(ard) + additive(variance=0.1, ard)"
 static const variant variants[] = {
-		{0, 0, EXACT_ROWS, "exact", NULL, 0, 0, 1, "off", NULL, NULL, NULL},
-		{0, 0, EXACT_ROWS, "exact", NULL, 0, 0, 1, "off", NULL, NULL, ASINH},
-		{0, 0, EXACT_ROWS, "exact", "rbf(ard)", 0, 0, 1, "off", NULL, NULL, NULL},
-		{0, 0, EXACT_ROWS, "exact", "matern32(ard)", 0, 0, 1, "off", NULL, NULL, NULL},
-		{0, 0, EXACT_ROWS, "exact", SHORT, 0, 0, 1, "off", NULL, NULL, NULL},
-		{0, 0, SGPR_ROWS, NULL, NULL, 0, 0, 1, NULL, NULL, NULL, ASINH},
-		{0, 0, SGPR_ROWS, NULL, "matern32(ard)", 0, 0, 1, NULL, NULL, NULL, NULL},
-		{0, 0, SGPR_ROWS, NULL, "rbf(ard)", 0, 0, 1, NULL, NULL, NULL, NULL},
-		{0, SGPR_ROWS, PTRDIFF_MAX, "solve", NULL, 300, 300, 1, NULL, NULL, NULL, NULL},
-		{0, SGPR_ROWS, PTRDIFF_MAX, "solve", NULL, 300, 300, 1, NULL, NULL, NULL, ASINH},
-		{0, SGPR_ROWS, PTRDIFF_MAX, "orth", NULL, 300, 700, 1, NULL, NULL, NULL, NULL},
-		{0, SGPR_ROWS, PTRDIFF_MAX, NULL, NULL, 0, 0, 1, NULL, NULL, NULL, ASINH},
-		{0, SGPR_ROWS, PTRDIFF_MAX, "solve", "matern32(ard)", 300, 300, 1, NULL, NULL, NULL, NULL},
-		{0, SGPR_ROWS, PTRDIFF_MAX, "solve", "rbf(ard)", 300, 300, 1, NULL, NULL, NULL, NULL},
-		{0, 0, SGPR_ROWS, NULL, ADDITIVE, 0, 0, 1, NULL, NULL, NULL, NULL},
-		{0, SGPR_ROWS, PTRDIFF_MAX, "solve", ADDITIVE, 300, 300, 1, NULL, NULL, NULL, NULL},
-		{0, 0, SGPR_ROWS, "solve", NULL, 300, 300, 1, NULL, NULL, NULL, NULL},
-		{0, 0, SGPR_ROWS, NULL, SHORT, 0, 0, 1, NULL, NULL, NULL, NULL},
-		{0, 0, SGPR_ROWS, NULL, "matern52(ard) + linear", 0, 0, 1, NULL, NULL, NULL, NULL},
-		{1, 0, PTRDIFF_MAX, NULL, "matern52(ard, variance=50)", 0, 0, 0, "off", "0.5-0.05",
-				"20:1e-3", NULL},
-		{1, 0, PTRDIFF_MAX, NULL, NULL, 0, 0, 0, NULL, NULL, NULL, SCORES},
-		{1, 0, PTRDIFF_MAX, NULL, NULL, 0, 0, 0, NULL, "0.5-0.05", "20:1e-3", NULL},
-		{1, 0, PTRDIFF_MAX, NULL, "matern52(ard, variance=200)", 0, 0, 0, "off", "0.5-0.05",
-				"20:1e-3", NULL},
+		{0, 0, EXACT_ROWS, "exact", NULL, 0, 0, 1, "off", 0, NULL},
+		{0, 0, EXACT_ROWS, "exact", NULL, 0, 0, 1, "off", 0, ASINH},
+		{0, 0, EXACT_ROWS, "exact", "rbf(ard)", 0, 0, 1, "off", 0, NULL},
+		{0, 0, EXACT_ROWS, "exact", "matern32(ard)", 0, 0, 1, "off", 0, NULL},
+		{0, 0, EXACT_ROWS, "exact", SHORT, 0, 0, 1, "off", 0, NULL},
+		{0, 0, SGPR_ROWS, NULL, NULL, 0, 0, 1, NULL, 0, ASINH},
+		{0, 0, SGPR_ROWS, NULL, "matern32(ard)", 0, 0, 1, NULL, 0, NULL},
+		{0, 0, SGPR_ROWS, NULL, "rbf(ard)", 0, 0, 1, NULL, 0, NULL},
+		{0, SGPR_ROWS, PTRDIFF_MAX, "solve", NULL, 300, 300, 1, NULL, 0, NULL},
+		{0, SGPR_ROWS, PTRDIFF_MAX, "solve", NULL, 300, 300, 1, NULL, 0, ASINH},
+		{0, SGPR_ROWS, PTRDIFF_MAX, "orth", NULL, 300, 700, 1, NULL, 0, NULL},
+		{0, SGPR_ROWS, PTRDIFF_MAX, NULL, NULL, 0, 0, 1, NULL, 0, ASINH},
+		{0, SGPR_ROWS, PTRDIFF_MAX, "solve", "matern32(ard)", 300, 300, 1, NULL, 0, NULL},
+		{0, SGPR_ROWS, PTRDIFF_MAX, "solve", "rbf(ard)", 300, 300, 1, NULL, 0, NULL},
+		{0, 0, SGPR_ROWS, NULL, ADDITIVE, 0, 0, 1, NULL, 0, NULL},
+		{0, SGPR_ROWS, PTRDIFF_MAX, "solve", ADDITIVE, 300, 300, 1, NULL, 0, NULL},
+		{0, 0, SGPR_ROWS, "solve", NULL, 300, 300, 1, NULL, 0, NULL},
+		{0, 0, SGPR_ROWS, NULL, SHORT, 0, 0, 1, NULL, 0, NULL},
+		{0, 0, SGPR_ROWS, NULL, "matern52(ard) + linear", 0, 0, 1, NULL, 0, NULL},
+		{1, 0, PTRDIFF_MAX, NULL, "matern52(ard, variance=50)", 0, 0, 0, "off", 1, NULL},
+		{1, 0, PTRDIFF_MAX, NULL, NULL, 0, 0, 0, NULL, 0, SCORES},
+		{1, 0, PTRDIFF_MAX, NULL, NULL, 0, 0, 0, NULL, 1, NULL},
+		{1, 0, PTRDIFF_MAX, NULL, "matern52(ard, variance=200)", 0, 0, 0, "off", 1, NULL},
 };
 #undef ASINH
 #undef SCORES
@@ -401,8 +401,7 @@ static void candidate_add(choice *c, const variant *v)
 	if (gamma) plan_number(o, OPT_GAMMA, gamma);
 	variant_store(o, OPT_KERNEL, v->kernel);
 	variant_store(o, OPT_WARM, v->warm ? v->warm : c->o[0].value[OPT_WARM]);
-	variant_store(o, OPT_NATGRAD_STEP, v->natgrad_step);
-	variant_store(o, OPT_NATGRAD_WARMUP, v->natgrad_warmup);
+	if (v->fast) fast_steps(o, c->rows);
 	variant_store(o, OPT_TRANSFORM, v->transform);
 	if (v->kernel) levels_kernel(o, &c->fit.s);
 	/* As it is scored. */

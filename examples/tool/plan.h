@@ -125,24 +125,30 @@ static void plan_solve(plan *p, options *o, ptrdiff_t n, double D, ptrdiff_t dis
     starts some hundred steps settle q and kernel (bench/first_hour.md). */
 enum { FEW_ROWS = 600, Q_POINTS = 200, LEAST_STEPS = 300 };
 
-/*  Many classes begin with a kernel of this variance, without a warm start, whose regression on labels
-    makes it too small, and with natural steps that follow it (bench/results/classes.txt). A step
-    forgets the batches before it by its size, and a batch counts N / B times: with larger ones q is
-    that of a few batches, far from all rows' one, and does not come back while steps fall. */
+/*  Natural steps that follow a kernel of a large variance. A step forgets the batches before it by its
+    size, and a batch counts N / B times: with larger ones q is that of a few batches, far from all
+    rows' one, and does not come back while steps fall (bench/results/classes.txt). */
 enum { STEP_ROWS = 4 * 1024 };
+static void fast_steps(options *o, ptrdiff_t rows)
+{
+	double from = fmin(0.5, STEP_ROWS / (double)rows);
+	char steps[40];
+	snprintf(steps, sizeof steps, "%.2g-%.2g", from, fmin(0.05, from / 4));
+	option_store(o, OPT_NATGRAD_STEP, copy_text(steps));
+	option_store(o, OPT_NATGRAD_WARMUP, copy_text("20:1e-3"));
+}
+
+/*  Many classes begin with a kernel of this variance, without a warm start, whose regression on labels
+    makes it too small. */
 static const int of_many_classes[] = {OPT_KERNEL, OPT_NATGRAD_STEP, OPT_NATGRAD_WARMUP};
 
 static void plan_classes(plan *p, options *o, const dataset *d)
 {
 	if (!has_many_classes(&d->s) || o->given[OPT_KERNEL] || o->given[OPT_WARM]) return;
-	double from = fmin(0.5, STEP_ROWS / (double)d->train.n);
-	char steps[40];
-	snprintf(steps, sizeof steps, "%.2g-%.2g", from, fmin(0.05, from / 4));
 	p->many = 1;
 	option_store(o, OPT_KERNEL, copy_text("matern52(ard, variance=50)"));
 	option_store(o, OPT_WARM, copy_text("off"));
-	option_store(o, OPT_NATGRAD_STEP, copy_text(steps));
-	option_store(o, OPT_NATGRAD_WARMUP, copy_text("20:1e-3"));
+	fast_steps(o, d->train.n);
 }
 
 /*  Operations of a step. */
