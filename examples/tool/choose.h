@@ -3,9 +3,11 @@
 
     The first candidate is what plan.h says. The others are rows of one table: other members, sizes
     and kernels, with the same warm starts, and as many steps as take the same counted operations.
-    Fewer than FOLDS_ROWS rows are all trained on and score by FOLDS folds, which the seed draws. Of
-    more, of many inputs and of classes, a tenth, or up to a fifth of few, at most MOST_VALID, are held out and score;
-    then a model of all rows gets the winner's parameters and does the rest of its steps. */
+
+    Fewer than FOLDS_ROWS rows are all trained on, and score by FOLDS folds, which the seed draws. Of
+    more rows, and of classes or many inputs, some are held out and score: a tenth, or up to a fifth
+    of few, at most MOST_VALID. Then a model of all rows gets the winner's parameters and does the
+    rest of its steps. */
 #ifndef TOOL_CHOOSE_H
 #define TOOL_CHOOSE_H
 
@@ -224,7 +226,9 @@ typedef struct variant {
 	ptrdiff_t beta, gamma;
 	/* 1: begins with the first candidate's hyperparameters, whose slots have the same names. */
 	int follows;
-	const char *warm, *natgrad_step, *natgrad_warmup;
+	const char *warm;
+	/* 1: natural steps as those of many classes. */
+	int fast;
 	/* Of --transform, for all columns of numbers: only where one of them has long tails. */
 	const char *transform;
 } variant;
@@ -236,31 +240,29 @@ typedef struct variant {
 #define SHORT    "matern52(ard) + matern32(0.3, variance=0.1, ard)"
 #define ADDITIVE "matern52(ard) + additive(variance=0.1, ard)"
 static const variant variants[] = {
-		{0, 0, EXACT_ROWS, "exact", NULL, 0, 0, 1, "off", NULL, NULL, NULL},
-		{0, 0, EXACT_ROWS, "exact", NULL, 0, 0, 1, "off", NULL, NULL, ASINH},
-		{0, 0, EXACT_ROWS, "exact", "rbf(ard)", 0, 0, 1, "off", NULL, NULL, NULL},
-		{0, 0, EXACT_ROWS, "exact", "matern32(ard)", 0, 0, 1, "off", NULL, NULL, NULL},
-		{0, 0, EXACT_ROWS, "exact", SHORT, 0, 0, 1, "off", NULL, NULL, NULL},
-		{0, 0, SGPR_ROWS, NULL, NULL, 0, 0, 1, NULL, NULL, NULL, ASINH},
-		{0, 0, SGPR_ROWS, NULL, "matern32(ard)", 0, 0, 1, NULL, NULL, NULL, NULL},
-		{0, 0, SGPR_ROWS, NULL, "rbf(ard)", 0, 0, 1, NULL, NULL, NULL, NULL},
-		{0, SGPR_ROWS, PTRDIFF_MAX, "solve", NULL, 300, 300, 1, NULL, NULL, NULL, NULL},
-		{0, SGPR_ROWS, PTRDIFF_MAX, "solve", NULL, 300, 300, 1, NULL, NULL, NULL, ASINH},
-		{0, SGPR_ROWS, PTRDIFF_MAX, "orth", NULL, 300, 700, 1, NULL, NULL, NULL, NULL},
-		{0, SGPR_ROWS, PTRDIFF_MAX, NULL, NULL, 0, 0, 1, NULL, NULL, NULL, ASINH},
-		{0, SGPR_ROWS, PTRDIFF_MAX, "solve", "matern32(ard)", 300, 300, 1, NULL, NULL, NULL, NULL},
-		{0, SGPR_ROWS, PTRDIFF_MAX, "solve", "rbf(ard)", 300, 300, 1, NULL, NULL, NULL, NULL},
-		{0, 0, SGPR_ROWS, NULL, ADDITIVE, 0, 0, 1, NULL, NULL, NULL, NULL},
-		{0, SGPR_ROWS, PTRDIFF_MAX, "solve", ADDITIVE, 300, 300, 1, NULL, NULL, NULL, NULL},
-		{0, 0, SGPR_ROWS, "solve", NULL, 300, 300, 1, NULL, NULL, NULL, NULL},
-		{0, 0, SGPR_ROWS, NULL, SHORT, 0, 0, 1, NULL, NULL, NULL, NULL},
-		{0, 0, SGPR_ROWS, NULL, "matern52(ard) + linear", 0, 0, 1, NULL, NULL, NULL, NULL},
-		{1, 0, PTRDIFF_MAX, NULL, "matern52(ard, variance=50)", 0, 0, 0, "off", "0.5-0.05",
-				"20:1e-3", NULL},
-		{1, 0, PTRDIFF_MAX, NULL, NULL, 0, 0, 0, NULL, NULL, NULL, SCORES},
-		{1, 0, PTRDIFF_MAX, NULL, NULL, 0, 0, 0, NULL, "0.5-0.05", "20:1e-3", NULL},
-		{1, 0, PTRDIFF_MAX, NULL, "matern52(ard, variance=200)", 0, 0, 0, "off", "0.5-0.05",
-				"20:1e-3", NULL},
+		{0, 0, EXACT_ROWS, "exact", NULL, 0, 0, 1, "off", 0, NULL},
+		{0, 0, EXACT_ROWS, "exact", NULL, 0, 0, 1, "off", 0, ASINH},
+		{0, 0, EXACT_ROWS, "exact", "rbf(ard)", 0, 0, 1, "off", 0, NULL},
+		{0, 0, EXACT_ROWS, "exact", "matern32(ard)", 0, 0, 1, "off", 0, NULL},
+		{0, 0, EXACT_ROWS, "exact", SHORT, 0, 0, 1, "off", 0, NULL},
+		{0, 0, SGPR_ROWS, NULL, NULL, 0, 0, 1, NULL, 0, ASINH},
+		{0, 0, SGPR_ROWS, NULL, "matern32(ard)", 0, 0, 1, NULL, 0, NULL},
+		{0, 0, SGPR_ROWS, NULL, "rbf(ard)", 0, 0, 1, NULL, 0, NULL},
+		{0, SGPR_ROWS, PTRDIFF_MAX, "solve", NULL, 300, 300, 1, NULL, 0, NULL},
+		{0, SGPR_ROWS, PTRDIFF_MAX, "solve", NULL, 300, 300, 1, NULL, 0, ASINH},
+		{0, SGPR_ROWS, PTRDIFF_MAX, "orth", NULL, 300, 700, 1, NULL, 0, NULL},
+		{0, SGPR_ROWS, PTRDIFF_MAX, NULL, NULL, 0, 0, 1, NULL, 0, ASINH},
+		{0, SGPR_ROWS, PTRDIFF_MAX, "solve", "matern32(ard)", 300, 300, 1, NULL, 0, NULL},
+		{0, SGPR_ROWS, PTRDIFF_MAX, "solve", "rbf(ard)", 300, 300, 1, NULL, 0, NULL},
+		{0, 0, SGPR_ROWS, NULL, ADDITIVE, 0, 0, 1, NULL, 0, NULL},
+		{0, SGPR_ROWS, PTRDIFF_MAX, "solve", ADDITIVE, 300, 300, 1, NULL, 0, NULL},
+		{0, 0, SGPR_ROWS, "solve", NULL, 300, 300, 1, NULL, 0, NULL},
+		{0, 0, SGPR_ROWS, NULL, SHORT, 0, 0, 1, NULL, 0, NULL},
+		{0, 0, SGPR_ROWS, NULL, "matern52(ard) + linear", 0, 0, 1, NULL, 0, NULL},
+		{1, 0, PTRDIFF_MAX, NULL, "matern52(ard, variance=50)", 0, 0, 0, "off", 1, NULL},
+		{1, 0, PTRDIFF_MAX, NULL, NULL, 0, 0, 0, NULL, 0, SCORES},
+		{1, 0, PTRDIFF_MAX, NULL, NULL, 0, 0, 0, NULL, 1, NULL},
+		{1, 0, PTRDIFF_MAX, NULL, "matern52(ard, variance=200)", 0, 0, 0, "off", 1, NULL},
 };
 #undef ASINH
 #undef SCORES
@@ -399,8 +401,7 @@ static void candidate_add(choice *c, const variant *v)
 	if (gamma) plan_number(o, OPT_GAMMA, gamma);
 	variant_store(o, OPT_KERNEL, v->kernel);
 	variant_store(o, OPT_WARM, v->warm ? v->warm : c->o[0].value[OPT_WARM]);
-	variant_store(o, OPT_NATGRAD_STEP, v->natgrad_step);
-	variant_store(o, OPT_NATGRAD_WARMUP, v->natgrad_warmup);
+	if (v->fast) fast_steps(o, c->rows);
 	variant_store(o, OPT_TRANSFORM, v->transform);
 	if (v->kernel) levels_kernel(o, &c->fit.s);
 	/* As it is scored. */
@@ -467,8 +468,8 @@ static void choice_announce(const choice *c)
 	double flops = race_total(&c->r, &c->list[0]) / (1 - c->r.share),
 		   seconds = 0.5 + 1.2 * flops / fmax(1, measured_rate(c->w, 1));
 	if (!c->quiet)
-		fprintf(stderr, "auto: a race of %d candidates; with its winner's training about %.*f s\n",
-				c->r.count, seconds < 9.95, seconds);
+		fprintf(stderr, "auto: a race of %d candidates; with its winner's training %s %.*f s\n",
+				c->r.count, about_of(&c->o[0]), seconds < 9.95, seconds);
 }
 
 /*  A line for each candidate. */

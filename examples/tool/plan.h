@@ -125,24 +125,30 @@ static void plan_solve(plan *p, options *o, ptrdiff_t n, double D, ptrdiff_t dis
     starts some hundred steps settle q and kernel (bench/first_hour.md). */
 enum { FEW_ROWS = 600, Q_POINTS = 200, LEAST_STEPS = 300 };
 
-/*  Many classes begin with a kernel of this variance, without a warm start, whose regression on labels
-    makes it too small, and with natural steps that follow it (bench/results/classes.txt). A step
-    forgets the batches before it by its size, and a batch counts N / B times: with larger ones q is
-    that of a few batches, far from all rows' one, and does not come back while steps fall. */
+/*  Natural steps that follow a kernel of a large variance. A step forgets the batches before it by its
+    size, and a batch counts N / B times: with larger ones q is that of a few batches, far from all
+    rows' one, and does not come back while steps fall (bench/results/classes.txt). */
 enum { STEP_ROWS = 4 * 1024 };
+static void fast_steps(options *o, ptrdiff_t rows)
+{
+	double from = fmin(0.5, STEP_ROWS / (double)rows);
+	char steps[40];
+	snprintf(steps, sizeof steps, "%.2g-%.2g", from, fmin(0.05, from / 4));
+	option_store(o, OPT_NATGRAD_STEP, copy_text(steps));
+	option_store(o, OPT_NATGRAD_WARMUP, copy_text("20:1e-3"));
+}
+
+/*  Many classes begin with a kernel of this variance, without a warm start, whose regression on labels
+    makes it too small. */
 static const int of_many_classes[] = {OPT_KERNEL, OPT_NATGRAD_STEP, OPT_NATGRAD_WARMUP};
 
 static void plan_classes(plan *p, options *o, const dataset *d)
 {
 	if (!has_many_classes(&d->s) || o->given[OPT_KERNEL] || o->given[OPT_WARM]) return;
-	double from = fmin(0.5, STEP_ROWS / (double)d->train.n);
-	char steps[40];
-	snprintf(steps, sizeof steps, "%.2g-%.2g", from, fmin(0.05, from / 4));
 	p->many = 1;
 	option_store(o, OPT_KERNEL, copy_text("matern52(ard, variance=50)"));
 	option_store(o, OPT_WARM, copy_text("off"));
-	option_store(o, OPT_NATGRAD_STEP, copy_text(steps));
-	option_store(o, OPT_NATGRAD_WARMUP, copy_text("20:1e-3"));
+	fast_steps(o, d->train.n);
 }
 
 /*  Operations of a step. */
@@ -296,6 +302,12 @@ static void plan_minutes(const plan *p, options *o, const dataset *d, odvgp_mode
 	option_store(o, OPT_WARM, list.used ? list.at : copy_text("off"));
 }
 
+/*  What stands before the time that is said: --patience may end the steps long before. */
+static const char *about_of(const options *o)
+{
+	return option_integer(o, OPT_PATIENCE, 0, INT_MAX) ? "at most about" : "about";
+}
+
 /*  Says what was chosen, as options that repeat it, and about how long it takes: products at the
     rate of a free machine, and a fifth as long for all else (bench/first_hour.md has what that
     gives). */
@@ -316,7 +328,7 @@ static void plan_print(const plan *p, const options *o, const dataset *d, const 
 		   limit = o->value[OPT_MINUTES] ? 60 * option_positive(o, OPT_MINUTES) : HUGE_VAL;
 	if (by_clock(o)) seconds = limit;
 	seconds = fmin(seconds, limit);
-	fprintf(stderr, "; about %.*f s, less if it converges\n", seconds < 9.95, seconds);
+	fprintf(stderr, "; %s %.*f s, less if it converges\n", about_of(o), seconds < 9.95, seconds);
 }
 
 #endif
