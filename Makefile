@@ -430,8 +430,8 @@ all-targets:
 ## examples: the numbered examples and the lessons: compile, run, compare with the output that
 ##   their first comment promises
 examples:
-	@mkdir -p $(B) && sh tests/checks/run.sh "sh tests/checks/examples.sh $(EXAMPLES)" \
-	    "sh tests/checks/examples.sh $(LESSONS)"
+	@mkdir -p $(B) && sh tests/checks/run.sh \
+	    $(foreach e,$(EXAMPLES) $(LESSONS),"sh tests/checks/examples.sh $(e)")
 
 ## mpi-test: examples/mpi.c with mpirun: 1, 2 and 4 processes, a signal, a kill, going on; skipped
 ##   where MPI is not installed (EXPECT=1: an error)
