@@ -180,7 +180,7 @@ static void candidate_transform(choice *c, int k, int kind)
 	c->X[k] = d.train.X = take_doubles(d.train.n, D);
 	c->X_valid[k] = valid.X = take_doubles(valid.n, D);
 	memcpy(d.train.X, c->fit.train.X, (size_t)(d.train.n * D) * sizeof(double));
-	memcpy(valid.X, c->held.X, (size_t)(valid.n * D) * sizeof(double));
+	if (valid.n) memcpy(valid.X, c->held.X, (size_t)(valid.n * D) * sizeof(double));
 	d.s.x_mean = take_doubles(D, 2);
 	d.s.x_scale = d.s.x_mean + D;
 	memcpy(d.s.x_mean, c->fit.s.x_mean, (size_t)D * sizeof(double));
