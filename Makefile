@@ -186,7 +186,7 @@ $(OWN:%=$(B)/f32/%): $(B)/f32/%: tests/%.c
 # What calls only the public interface shares one object of the library, and the guard leaves its
 # own copy of the implementation out.
 $(B)/library.o: CFLAGS := -O2
-$(B)/sanitize/library.o: CFLAGS := -Og -fno-omit-frame-pointer -fsanitize=address
+$(B)/sanitize/library.o: CFLAGS := -O2 -fno-omit-frame-pointer -fsanitize=address
 $(B)/library.o $(B)/sanitize/library.o: odvgp.h
 	$(call object,$(THREADS) -DODVGP_IMPLEMENTATION -x c)
 $(B)/tool: CFLAGS := -O0
