@@ -1591,9 +1591,9 @@ ODVGP_API odvgp_status odvgp_reader_scales(
 	and those sampled for initial values and warm starts, which are the rows that one process uses.
 	This call compares the ranks' executables and tables (by their hashes), configs, all else that
 	their model files would hold, instruction sets and 100 values of libm, and names a difference. A
-	bad row, a failed read or a failed exchange on one rank is an error on all, with its row. A watch that stops one rank stops
-	all at their next exchange. After a failed exchange the ranks must end; `exchange` itself must
-	return when its partner has died.
+	bad row, a failed read or a failed exchange on one rank is an error on all, with its row. A watch
+	that stops one rank stops all at their next exchange. After a failed exchange the ranks must end;
+	`exchange` itself must return when its partner has died.
 	A table cut by rank (reduce.cut) serves full-batch bounds only: minibatches of a reader are
 	refused. Copies, loaded models and predictors belong to one process; to predict for a large
 	file, give each machine a part of it. reduce NULL ends the sharing.
@@ -27007,7 +27007,7 @@ ODVGP_API GP__COLD odvgp_status odvgp_model_init(odvgp_model **model, const odvg
 		void *block, size_t block_bytes, odvgp_info *info)
 {
 	gp__arena a;
-	odvgp_model *m;
+	odvgp_model *m = NULL; /* gcc 12 warns otherwise */
 	if (!model || !config) return gp__is_null(info, model ? "config" : "model");
 	*model = NULL;
 	odvgp_status s = gp__check_new_config(config, info);

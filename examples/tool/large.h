@@ -3,7 +3,7 @@
 
     The library reads them through a callback, a minibatch or at most 256 rows at a time, and has the
     bits of the same rows in memory. What the tool itself looks at in all rows it reads a tile at a
-    time (dataset_tile). */
+    time (next_tile). */
 #ifndef TOOL_LARGE_H
 #define TOOL_LARGE_H
 
