@@ -47,7 +47,7 @@ endif
 
 .PHONY: all demo test test-isa export-test golden golden-write chaos cross cblas test-all soak \
         mutants sanitize tsan fuzz valgrind tidy standards symbols readme all-targets bench \
-        fuzz-tables bench-large bench-float bench-serve bench-steps bench-seconds bench-against \
+        fuzz-tables bench-large bench-float bench-peers bench-seconds bench-against \
         bench-ranks cost-curves examples lessons ports mpi-test install shared dist-arduino \
         dist-platformio packages cover size clean help
 .DELETE_ON_ERROR:
@@ -464,19 +464,14 @@ tidy:
 bench: $(B)/bench
 	@$(B)/bench
 
-$(B)/serve.so: bench/peers/serve.c
-	$(call compile,-shared -fPIC)
-## bench-serve: one row predicted beside a NumPy formula, by turns in one process; PYTHON=one that
-##   has NumPy
-bench-serve: $(B)/serve.so
-	@$(or $(PYTHON),python3) bench/peers/serve.py $<
-
-$(B)/steps.so: bench/peers/steps.c
-	$(call compile,$(THREADS) -shared -fPIC)
-## bench-steps: training steps of a convolutional and a deep model beside PyTorch, by turns in one
-##   process; PYTHON=one that has it
-bench-steps: $(B)/steps.so
-	@$(or $(PYTHON),python3) bench/peers/steps.py $<
+$(B)/peers.so $(B)/f32/peers.so: bench/peers/ours.c
+	$(call compile,$(THREADS) -shared -fPIC $(if $(findstring f32,$@),$(FLOAT)))
+## bench-peers: training steps and predictions beside PyTorch, GPyTorch, GPflow and NumPy, by turns
+##   in one process; PYTHON=one that has them, PEERS="--large on --rows orth"; ten minutes
+bench-peers: $(B)/peers.so $(B)/f32/peers.so
+	@for run in "$(B)/peers.so --threads 1" "$(B)/peers.so --threads 2" \
+	    "$(B)/f32/peers.so --threads 2"; do \
+	    $(or $(PYTHON),python3) bench/peers/table.py $$run $(PEERS) || exit 1; done
 
 ## bench-seconds: GPflow and scikit-learn beside the tool at equal seconds: DATA=dir; SETS="bike
 ##   energy", PYTHON=one that has them

@@ -41,8 +41,9 @@ typedef struct choice {
 	const workers *w;
 	odvgp_isa isa;
 	int quiet;
-	/* What was tried, a line each. */
+	/* What was tried, a line each; is there a winner? */
 	bytes table;
+	int raced;
 	/* Training rows whose inputs differ; has a column of numbers long tails? */
 	ptrdiff_t distinct;
 	int tails;
@@ -282,23 +283,30 @@ static double row_flops(const odvgp_config *c)
 	return R * (2 * (double)c->layer[0].P * R + 50 + 13 * (double)c->layer[0].D);
 }
 
+/*  Of the factors of a predictor. */
+static double predictor_flops(const odvgp_config *c)
+{
+	double R = (double)(c->layer[0].M + c->layer[0].M_gamma);
+	if (c->objective == ODVGP_OBJECTIVE_EXACT) return R * R * R;
+	return 4 * (double)c->layer[0].P * R * R * R;
+}
+
 /*  Of a score: q's optimum, a predictor, predictions. */
 static double score_flops(const odvgp_config *c, int fit_q, ptrdiff_t rows)
 {
-	double R = (double)(c->layer[0].M + c->layer[0].M_gamma),
-		   predictor = 4 * (double)c->layer[0].P * R * R * R;
-	if (c->objective == ODVGP_OBJECTIVE_EXACT) predictor = R * R * R;
-	else if (fit_q) predictor += fit_q_flops(c);
-	return predictor + (double)rows * row_flops(c);
+	int exact = c->objective == ODVGP_OBJECTIVE_EXACT;
+	return (fit_q && !exact ? fit_q_flops(c) : 0) + predictor_flops(c) + (double)rows * row_flops(c);
 }
 
-/*  The same of an entry, by held-out rows or folds. */
+/*  The same of an entry, by held-out rows or folds, and of the file as which it waits. */
 static double entry_score_flops(const choice *c, const race_entry *e)
 {
 	ptrdiff_t n = c->r.valid;
-	if (!c->fold) return score_flops(&e->config, e->fit_q, n);
+	double file = predictor_flops(&e->config);
+	if (!c->fold) return file + score_flops(&e->config, e->fit_q, n);
 	odvgp_config part = race_resize(&e->config, n - n / FOLDS);
-	return FOLDS * (init_flops(&part) + score_flops(&part, e->fit_q, n / FOLDS + 1));
+	if (e->config.objective == ODVGP_OBJECTIVE_COLLAPSED) file += fit_q_flops(&e->config);
+	return file + FOLDS * (init_flops(&part) + score_flops(&part, e->fit_q, n / FOLDS + 1));
 }
 
 static void candidate_name(choice *c, int k)
@@ -462,14 +470,54 @@ static void choice_tell(void *user, const race *r, int entry, race_phase phase)
 	watch_begin(c->w->watch, "race: %s %s", r->list[entry].name, words[phase]);
 }
 
-/*  Says about how long race and training take, as plan_print does. */
-static void choice_announce(const choice *c)
+/*  A candidate's config for all rows. */
+static odvgp_config candidate_config(const choice *c, int k)
 {
-	double flops = race_total(&c->r, &c->list[0]) / (1 - c->r.share),
-		   seconds = 0.5 + 1.2 * flops / fmax(1, measured_rate(c->w, 1));
-	if (!c->quiet)
-		fprintf(stderr, "auto: a race of %d candidates; with its winner's training %s %.*f s\n",
-				c->r.count, about_of(&c->o[0]), seconds < 9.95, seconds);
+	return race_resize(&c->list[k].config, c->rows);
+}
+
+/*  Of its training with all rows: the model, with a copy for evaluations or the best step, and with
+    q's optimum and a predictor, or a file. */
+static double candidate_bytes(const choice *c, int k, const dataset *d)
+{
+	odvgp_config g = candidate_config(c, k);
+	odvgp_model *model;
+	int copies = d->test.n + d->valid.n > 0 &&
+				 (without_q(basis_of(&c->o[k])) || option_integer(&c->o[k], OPT_PATIENCE, 0, INT_MAX));
+	double size = (double)odvgp_model_size(&g, NULL), bytes = 0;
+	void *block = size > 0 ? malloc((size_t)size) : NULL;
+	if (block && !odvgp_model_init(&model, &g, block, (size_t)size, NULL)) {
+		bytes = size + fmax((double)odvgp_save_size(model, 0, NULL),
+							   (copies ? size : 0) + (double)odvgp_predictor_size(model, NULL));
+		if (!is_exact(basis_of(&c->o[k]))) bytes += (double)odvgp_fit_q_scratch(model, NULL);
+	}
+	free(block);
+	return bytes;
+}
+
+/*  Bytes of rows and models at the most, whoever wins. */
+static double choice_bytes(const choice *c, const dataset *d)
+{
+	double row = 8 * (double)(d->s.D + y_columns(d)), all = (double)(c->rows + d->test.n + d->valid.n),
+		   held = c->stored ? (double)c->held.n : (double)c->rows, most = race_bytes(&c->r);
+	for (int k = 0; k < c->r.count; k++) {
+		most = fmax(most, candidate_bytes(c, k, d));
+		if (c->X[k]) held += (double)c->rows;
+	}
+	return most + row * (held + (c->stored ? 0 : all));
+}
+
+/*  Says about how long race and training take, as plan_print does, and how much memory. */
+static void choice_announce(const choice *c, const dataset *d)
+{
+	double flops = race_total(&c->r, &c->list[0]) / (1 - c->r.share);
+	if (c->quiet) return;
+	double seconds = 0.5 + 1.2 * flops / fmax(1, measured_rate(c->w, 1)),
+		   most = choice_bytes(c, d) / 1e6;
+	fprintf(stderr,
+			"auto: a race of %d candidates; with its winner's training %s %.*f s, at most about "
+			"%.*f MB\n",
+			c->r.count, about_of(&c->o[0]), seconds < 9.95, seconds, most < 9.95, most);
 }
 
 /*  A line for each candidate. */
@@ -495,12 +543,6 @@ static void choice_table(choice *c)
 		bytes_print(b, "  better than the first by %.5f +- %.5f a row\n", r->gain, r->error);
 }
 
-/*  A candidate's config for all rows. */
-static odvgp_config candidate_config(const choice *c, int k)
-{
-	return race_resize(&c->list[k].config, c->rows);
-}
-
 /*  An exact model holds every row: says what that costs afterwards, beside the sparse candidate that
     came closest. */
 static void choice_cost(const choice *c)
@@ -508,7 +550,7 @@ static void choice_cost(const choice *c)
 	const race *r = &c->r;
 	const race_entry *list = r->list;
 	int of[2] = {r->winner, -1};
-	if (c->quiet || !is_exact(basis_of(&c->o[r->winner])) || !list[r->winner].model) return;
+	if (c->quiet || !is_exact(basis_of(&c->o[r->winner])) || !c->raced) return;
 	for (int i = 0; i < r->count; i++)
 		if (list[i].rounds && !list[i].info.status && !is_exact(basis_of(&c->o[i])) &&
 				(of[1] < 0 || list[i].mean > list[of[1]].mean))
@@ -608,7 +650,7 @@ static void choice_make(choice *c, options *o, dataset *d)
 	/* Another scale of inputs makes a copy of the rows, which are in memory then. */
 	c->tails = !is_image(o) && !c->stored && has_tails(&c->fit);
 	candidates_add(c, tries);
-	choice_announce(c);
+	choice_announce(c, d);
 	odvgp_watch watch = library_watch(c->w->watch);
 	c->r.watch = &watch;
 	c->r.tell = choice_tell;
@@ -619,6 +661,10 @@ static void choice_make(choice *c, options *o, dataset *d)
 	c->r.watch = NULL;
 	if (s && s != ODVGP_E_STOPPED) die(FAILED, "race: %s", odvgp_status_text(s));
 	if (s) return;
+	race_entry *winner = &c->list[c->r.winner];
+	c->raced = winner->rounds && !winner->info.status;
+	if (c->raced && !c->fold) s = race_settle(&c->r, winner, &winner->info);
+	if (s) die_of(s, &winner->info, "race");
 	choice_table(c);
 	if (!c->quiet) fputs(c->table.at, stderr);
 	choice_cost(c);
@@ -655,7 +701,10 @@ static void choice_end(choice *c)
     stopped. */
 static odvgp_status choice_take(const race_entry *e, training *t, odvgp_info *info)
 {
-	odvgp_status s = odvgp_model_copy(&t->model, e->model, t->block.at, t->block.size, info);
+	const odvgp_threads *threads = &e->config.threads;
+	odvgp_status s = e->file ? odvgp_load_memory(&t->model, e->file, e->file_bytes, threads,
+									   e->config.isa, t->block.at, t->block.size, info)
+							 : odvgp_model_copy(&t->model, e->model, t->block.at, t->block.size, info);
 	if (!s && t->d->disk) s = large_try_reader(t->d->disk, t->model, large_for_library, info);
 	return s;
 }
@@ -666,7 +715,7 @@ static int choice_continue(choice *c, odvgp_model *model, training *t, options *
 {
 	char text[24];
 	odvgp_info info = no_info;
-	if (!c || !c->list[c->r.winner].model) return 0;
+	if (!c || !c->raced) return 0;
 	race_entry *e = &c->list[c->r.winner];
 	odvgp_status s = c->fold ? choice_take(e, t, &info) : race_continue(e, model, &info);
 	if (s) die_of(s, &info, "race");
