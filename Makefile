@@ -28,14 +28,15 @@ FLOAT_TESTS := $(if $(SKIP_FLOAT),,$(filter-out $(NO_FLOAT),$(TESTS)))
 # runs in float only what BRIEF_FLOAT names.
 BRIEF_FLOAT := test_products test_factors test_oracle test_densities test_gradient test_compact \
                test_uncertain
-SLOW_FLOAT  := test_arguments test_base_kernels test_deep test_deep_images test_forged_files \
-               test_independent test_lbfgs test_likelihoods test_members test_members_steps \
-               test_mixing test_model test_optim test_patches test_path test_predict test_recovery \
-               test_rows test_save_load test_start test_terms test_training
+SLOW_FLOAT  := test_arguments test_base_kernels test_deep test_deep_images test_expressions \
+               test_forged_files test_independent test_lbfgs test_likelihoods test_members \
+               test_members_steps test_mixing test_model test_optim test_patches test_path \
+               test_predict test_recovery test_rows test_save_load test_start test_terms \
+               test_training
 # These do not look at an instruction set, or call for nothing that others do not; the tool only
 # chooses one.
 NO_ISA      := test_alias test_arguments test_config test_deep_images test_export test_files \
-               test_forged_files test_independent test_pool test_tape
+               test_forged_files test_independent test_pool test_tape test_terms
 EXAMPLES    := $(sort $(wildcard examples/[0-9]*.c)) examples/deep.c examples/casadi.c
 LESSONS     := $(sort $(wildcard examples/lessons/[0-9]*.c))
 
@@ -46,7 +47,7 @@ endif
 
 .PHONY: all demo test test-isa export-test golden golden-write chaos cross cblas test-all soak \
         mutants sanitize tsan fuzz valgrind tidy standards symbols readme all-targets bench \
-        fuzz-tables bench-large bench-float bench-serve bench-steps bench-seconds bench-against \
+        fuzz-tables bench-large bench-float bench-peers bench-seconds bench-against \
         bench-ranks cost-curves examples lessons ports mpi-test install shared dist-arduino \
         dist-platformio packages cover size clean help
 .DELETE_ON_ERROR:
@@ -158,7 +159,9 @@ $(LINKED:%=$(1)/%): $(1)/%: tests/%.c $(1)/internals.o $(INTERNALS)/odvgp.h
 	$$(call compile,-DODVGP_USE_PTHREADS= $(2))
 endef
 FLOAT := -DODVGP_FLOAT -DODVGP_KEEP_NAMES
-$(B)/internals.o $(B)/f32/internals.o: CFLAGS := -O2
+# With -O1 this takes half of the time; in float as users compile it, the tests run with a CBLAS.
+$(B)/internals.o: CFLAGS := -O2
+$(B)/f32/internals.o: CFLAGS := -O1
 $(LINKED:%=$(B)/%) $(LINKED:%=$(B)/f32/%): CFLAGS := -Og
 $(eval $(call with_internals,$(B)))
 $(eval $(call with_internals,$(B)/f32,$(FLOAT)))
@@ -198,8 +201,8 @@ $(B)/tool.data/trained: $(B)/tool tests/tool/tool.sh
 	@sh tests/tool/tool.sh $< --data
 
 # Two builds of the library in one program.
-BASE_KERNELS := $(addsuffix /test_base_kernels,$(B) $(B)/f32 $(B)/sanitize $(B)/sanitize/f32 \
-                $(B)/cover)
+EACH         := $(B) $(B)/f32 $(B)/sanitize $(B)/sanitize/f32 $(B)/cover
+BASE_KERNELS := $(EACH:%=%/test_base_kernels)
 $(BASE_KERNELS): LIBS := tests/base_kernels_two.c $(LIBS)
 $(BASE_KERNELS): tests/base_kernels_two.c tests/base_kernels.h
 
@@ -461,19 +464,14 @@ tidy:
 bench: $(B)/bench
 	@$(B)/bench
 
-$(B)/serve.so: bench/peers/serve.c
-	$(call compile,-shared -fPIC)
-## bench-serve: one row predicted beside a NumPy formula, by turns in one process; PYTHON=one that
-##   has NumPy
-bench-serve: $(B)/serve.so
-	@$(or $(PYTHON),python3) bench/peers/serve.py $<
-
-$(B)/steps.so: bench/peers/steps.c
-	$(call compile,$(THREADS) -shared -fPIC)
-## bench-steps: training steps of a convolutional and a deep model beside PyTorch, by turns in one
-##   process; PYTHON=one that has it
-bench-steps: $(B)/steps.so
-	@$(or $(PYTHON),python3) bench/peers/steps.py $<
+$(B)/peers.so $(B)/f32/peers.so: bench/peers/ours.c
+	$(call compile,$(THREADS) -shared -fPIC $(if $(findstring f32,$@),$(FLOAT)))
+## bench-peers: training steps and predictions beside PyTorch, GPyTorch, GPflow and NumPy, by turns
+##   in one process; PYTHON=one that has them, PEERS="--large on --rows orth"; ten minutes
+bench-peers: $(B)/peers.so $(B)/f32/peers.so
+	@for run in "$(B)/peers.so --threads 1" "$(B)/peers.so --threads 2" \
+	    "$(B)/f32/peers.so --threads 2"; do \
+	    $(or $(PYTHON),python3) bench/peers/table.py $$run $(PEERS) || exit 1; done
 
 ## bench-seconds: GPflow and scikit-learn beside the tool at equal seconds: DATA=dir; SETS="bike
 ##   energy", PYTHON=one that has them
@@ -536,11 +534,11 @@ include bench/studies.mk
 $(B)/cover/internals.o $(TESTS:%=$(B)/cover/%): CFLAGS := -O1
 $(eval $(call with_internals,$(B)/cover,--coverage))
 # One with the code of a controller, and of two that lack something.
-COMPACT := $(BASE_KERNELS:%/test_base_kernels=%/test_compact)
+COMPACT := $(EACH:%=%/test_compact)
 $(COMPACT): LIBS += tests/compact_only.c tests/compact_few.c tests/compact_others.c
 $(COMPACT): tests/compact_only.c tests/compact_few.c tests/compact_others.c \
             tests/compact_only.h odvgp.h
-FLOAT_ONLY := $(BASE_KERNELS:%/test_base_kernels=%/test_float_only)
+FLOAT_ONLY := $(EACH:%=%/test_float_only)
 $(FLOAT_ONLY): LIBS += tests/float_only.c
 $(FLOAT_ONLY): tests/float_only.c tests/float_only.h odvgp.h
 $(OWN:%=$(B)/cover/%): $(B)/cover/%: tests/%.c

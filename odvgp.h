@@ -22454,6 +22454,7 @@ static odvgp_status gp__nat_step(odvgp_model *m, odvgp_real tau)
 		m->state.nat_valid = 0; /* (P, j) must be recomputed from q */
 		return s;
 	}
+	gp__hold(m, 1); /* q changes: a product that a stop leaves out would spoil it */
 	GP__EACH_UNIT(u, m) gp__step_kind_of(u)->take(u);
 	m->state.nat_steps++;
 	return ODVGP_OK;
@@ -24241,6 +24242,17 @@ static odvgp_status gp__step_half(odvgp_model *m, const gp__rows *rows, gp__want
 	return ODVGP_OK;
 }
 
+/*	A stop behind the first evaluation of a step, which was the model's first: no bound is known. */
+static odvgp_status gp__step_stopped(
+		odvgp_model *m, int first, gp__wide good_elbo, odvgp_info *info)
+{
+	if (first) {
+		m->state.good_valid = 0;
+		m->state.good_elbo = good_elbo;
+	}
+	return gp__stop_status(m, info);
+}
+
 static odvgp_status gp__step_rows(
 		odvgp_model *m, const gp__rows *rows, odvgp_report *report, odvgp_info *info)
 {
@@ -24253,6 +24265,8 @@ static odvgp_status gp__step_rows(
 			!split || !nat_first, natgrad && (!split || nat_first), 0, GP__GIVES_BOUND};
 	gp__begun begun;
 	gp__sample_columns(m);
+	int first = !m->state.good_valid;
+	gp__wide good_elbo = m->state.good_elbo;
 	odvgp_status s = gp__evaluate_safely(m, rows, want, 1, &expected, &kl, info);
 	if (s) return s;
 	gp__state before = m->state;
@@ -24271,7 +24285,7 @@ static odvgp_status gp__step_rows(
 	s = gp__natural_read(m, s, &before, info);
 	if (s) {
 		if (undo || reads) gp__end_loan(&m->kept, GP__KEPT_BY_STEP);
-		return s == ODVGP_E_STOPPED ? gp__stop_status(m, info) : s;
+		return s == ODVGP_E_STOPPED ? gp__step_stopped(m, first, good_elbo, info) : s;
 	}
 	gp__hold(m, 1);
 	if (want.grad) gp__adam_step(m, lr);
@@ -24286,7 +24300,7 @@ static odvgp_status gp__step_rows(
 	if (undo) gp__end_half(m, &begun, failed || s == ODVGP_E_STOPPED);
 	else if (reads) gp__end_loan(&m->kept, GP__KEPT_BY_STEP);
 	if (failed) return failed;
-	if (s == ODVGP_E_STOPPED) return gp__stop_status(m, info);
+	if (s == ODVGP_E_STOPPED) return gp__step_stopped(m, first, good_elbo, info);
 	gp__hold(m, 1);
 	if (!gp__theta_ok(m)) { /* the last good parameters were evaluated on these rows */
 		gp__swap_good(m);

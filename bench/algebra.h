@@ -202,7 +202,7 @@ static void routine_line(const routine *r, problem *p, int threads, double clock
 {
 	double work = r->flops * (double)p->n * (double)p->n * (double)p->cols,
 		   rate[WORKERS][MOST_REPEATS], best = 0;
-	double peak = 0, of_peak[MOST_REPEATS];
+	double peak = 0, least = HUGE_VAL, most = 0, of_peak[MOST_REPEATS];
 	double once[WORKERS], spent[WORKERS] = {0};
 	int there[WORKERS], turns[WORKERS] = {0}, peer_before = 0;
 	for (int w = 0; w < WORKERS; w++) {
@@ -227,12 +227,14 @@ static void routine_line(const routine *r, problem *p, int threads, double clock
 			do routine_time(r, q, p, 1, clock);
 			while (threads > 1 && now() - from < WARM);
 			if (w == 0) peak = peak_now(p->blas.isa->id, &p->blas.threads, threads);
+			least = fmin(least, w ? least : peak);
 			from = now();
 			rate[w][turns[w]++] = 1e-9 * work / routine_time(r, q, p, count, clock);
 			spent[w] += now() - from;
 			if (w > 0) continue;
 			peak = fmax(peak, peak_now(p->blas.isa->id, &p->blas.threads, threads));
 			of_peak[turns[0] - 1] = rate[0][turns[0] - 1] / peak;
+			most = fmax(most, peak);
 		}
 	printf("%-9s %5td %8d", r->name, p->n, threads);
 	for (int w = 0; w < WORKERS; w++) {
@@ -247,8 +249,8 @@ static void routine_line(const routine *r, problem *p, int threads, double clock
 			printf(" %7.1f %%", 100 * of_peak[turns[0] / 2]);
 		} else best = fmax(best, rate[w][turns[w] - 1]);
 	}
-	if (best > 0) printf(" %7.2f\n", rate[0][turns[0] - 1] / best);
-	else printf(" %7s\n", "-");
+	if (best > 0) printf(" %7.2f%s\n", rate[0][turns[0] - 1] / best, peaks_mark(least, most));
+	else printf(" %7s%s\n", "-", peaks_mark(least, most));
 	fflush(stdout);
 }
 

@@ -48,6 +48,7 @@ static void steps_of(const setting *s, const dataset *r, int threads)
 	check(odvgp_step(model[0], r->X, r->y, NULL, &info), "step", &info);
 	double once = now() - from;
 	while (count < 50 && count * once < 0.05) count++;
+	gauge g = gauge_start(&c.hook, threads);
 	for (int k = 0; k < option.repeats; k++)
 		for (int i = 0; i < MEMBERS; i++) {
 			from = now();
@@ -55,11 +56,12 @@ static void steps_of(const setting *s, const dataset *r, int threads)
 				check(odvgp_step(model[i], r->X, r->y, NULL, &info), members[i].name, &info);
 			times[i][k] = 1e3 * (now() - from) / count;
 		}
+	const char *mark = gauge_mark(&g);
 	for (int i = 0; i < MEMBERS; i++) {
 		qsort(times[i], (size_t)option.repeats, sizeof times[i][0], by_size);
-		printf("%-11s %6td %7td %6td %3td %8d %9.1f %9.1f\n", members[i].name, s->M,
+		printf("%-11s %6td %7td %6td %3td %8d %9.1f %9.1f%s\n", members[i].name, s->M,
 				members[i].orth ? s->Mg : (ptrdiff_t)0, s->B, s->D, threads, times[i][0],
-				times[i][option.repeats / 2]);
+				times[i][option.repeats / 2], mark);
 		odvgp_model_free(model[i]);
 	}
 	fflush(stdout);
@@ -373,12 +375,18 @@ int main(int argc, char **argv)
 		i++;
 	}
 	print_machine(stdout);
-	printf("; %d repeats\n", option.repeats);
+	printf("; %d repeats; `!`: the peak moved by more than a tenth meanwhile, repeat the row\n",
+			option.repeats);
 	if (!named || parts[0].wanted) {
 		peers_open(option.isa_used);
 		bench_peak();
 	}
 	for (int p = 0; p < PARTS; p++)
-		if (!named || parts[p].wanted) parts[p].run();
+		if (!named || parts[p].wanted) {
+			odvgp_threads one = {NULL, NULL, 0};
+			gauge g = gauge_start(&one, 1);
+			parts[p].run();
+			gauge_print(&g);
+		}
 	return 0;
 }

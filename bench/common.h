@@ -57,7 +57,7 @@ static double uniform(void)
 	return (double)(state >> 11) / 9007199254740992.0;
 }
 
-static int by_size(const void *a, const void *b)
+static inline int by_size(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 	return (x > y) - (x < y);
@@ -188,7 +188,7 @@ static dataset dataset_make(ptrdiff_t N, ptrdiff_t D)
 /*  An epoch has 20 steps. */
 static inline dataset dataset_for(const setting *s) { return dataset_make(20 * s->B, s->D); }
 
-static void dataset_free(dataset *r)
+static inline void dataset_free(dataset *r)
 {
 	free(r->X);
 	free(r->y);
@@ -196,7 +196,7 @@ static void dataset_free(dataset *r)
 
 /*  A model with the paper's settings, Matern 5/2 plus RBF and 64 gamma columns. It has made one
     step: the first one touches its memory and does the work that comes once in a hundred steps. */
-static odvgp_model *model_make(
+static inline odvgp_model *model_make(
 		const member *who, const setting *s, const dataset *r, const odvgp_threads *threads)
 {
 	char kernel[100];

@@ -40,6 +40,7 @@ static void gradients_of(const char *kernel, ptrdiff_t M, ptrdiff_t Mg, ptrdiff_
 	check(odvgp_server_from_block(&server, block, bytes, option.isa, NULL), "server", NULL);
 	scratch_bytes = odvgp_predict_gradient_scratch(&server, n, NULL);
 	scratch = reserve(scratch_bytes);
+	gauge g = gauge_start(&c.threads, 1);
 	for (int k = 0; k < 2 * rounds; k++) {
 		double from = spent(), t;
 		for (int i = 0; i < some; i++)
@@ -47,8 +48,8 @@ static void gradients_of(const char *kernel, ptrdiff_t M, ptrdiff_t Mg, ptrdiff_
 		t = 1e6 * (spent() - from) / some / (double)n;
 		if (t < least[k % 2]) least[k % 2] = t;
 	}
-	printf("%-14s %5td %5td %3td %5td %9.3f %9.3f %6.2f\n", kernel, M, Mg, D, n, least[0],
-			least[1], least[1] / least[0]);
+	printf("%-14s %5td %5td %3td %5td %9.3f %9.3f %6.2f%s\n", kernel, M, Mg, D, n, least[0],
+			least[1], least[1] / least[0], gauge_mark(&g));
 	fflush(stdout);
 	free(scratch);
 	free(block);

@@ -103,6 +103,55 @@ static double peak_now(odvgp_isa id, const odvgp_threads *hook, int threads)
 	return peak;
 }
 
+/*  GHz of this thread's core: a chain of multiplications, each of which takes three cycles on
+    x86-64 and on the larger ARM cores; elsewhere only changes of this number mean something. */
+static inline double clock_now(void)
+{
+	enum { CHAIN = 100000 };
+	double best = 0;
+	for (int r = 0; r < PEAK_TRIES; r++) {
+		volatile uint64_t seed = 3;
+		uint64_t x = seed;
+		double from = now();
+		for (int i = 0; i < CHAIN; i++) x *= x;
+		best = fmax(best, 3e-9 * CHAIN / (now() - from));
+		seed = x;
+	}
+	return best;
+}
+
+/*  Peak and clock before and after what stands between two calls. */
+typedef struct gauge {
+	const odvgp_threads *hook;
+	int threads;
+	double peak, clock;
+} gauge;
+
+static inline gauge gauge_start(const odvgp_threads *hook, int threads)
+{
+	gauge g = {hook, threads, peak_now(option.isa_used, hook, threads), clock_now()};
+	return g;
+}
+
+/*  Ends a row: a mark if the peaks differ by more than a tenth. */
+static inline const char *peaks_mark(double least, double most)
+{
+	return most > 1.1 * least ? " !" : "";
+}
+static inline const char *gauge_mark(const gauge *g)
+{
+	double peak = peak_now(option.isa_used, g->hook, g->threads);
+	return peaks_mark(fmin(peak, g->peak), fmax(peak, g->peak));
+}
+
+static inline void gauge_print(const gauge *g)
+{
+	double peak = peak_now(option.isa_used, g->hook, g->threads);
+	printf("    peak before and after: %.1f, %.1f GFLOP/s; clock: %.2f, %.2f GHz%s\n", g->peak,
+			peak, g->clock, clock_now(), peaks_mark(fmin(peak, g->peak), fmax(peak, g->peak)));
+	fflush(stdout);
+}
+
 static double peak_measure(const peak_row *row, int threads, double enough)
 {
 	crew c = crew_start(threads);
@@ -111,7 +160,7 @@ static double peak_measure(const peak_row *row, int threads, double enough)
 	return best;
 }
 
-static void bench_peak(void)
+static inline void bench_peak(void)
 {
 	int scarce = 0;
 	printf("\nMeasured peak, GFLOP/s\n    %-34s %9s %9s\n", "", "1 thread", "2 threads");

@@ -1,5 +1,5 @@
-/*  serve.h - one row predicted by a frozen model. Part of bench.c. bench/peers/serve.py prints the
-    same lines for a kernel of one term, with a NumPy formula beside them. */
+/*  serve.h - one row predicted by a frozen model. Part of bench.c. bench/peers/table.py prints the
+    same for kernels of one term, with a NumPy formula beside them. */
 
 static void bench_serve(void)
 {

@@ -58,6 +58,7 @@ static void bench_vmath(void)
 	for (size_t r = 0; r < sizeof vmath_rows / sizeof *vmath_rows; r++) {
 		const vmath_row *row = &vmath_rows[r];
 		double times[2][MOST_REPEATS], scale = 1e9 / VMATH_N / 20;
+		gauge g = gauge_start(&serial, 1);
 		for (int i = 0; i < VMATH_N; i++)
 			x[i] = (odvgp_real)(row->from + (row->to - row->from) * uniform());
 		for (int k = 0; k < option.repeats; k++) {
@@ -71,9 +72,9 @@ static void bench_vmath(void)
 		}
 		for (int w = 0; w < 2; w++)
 			qsort(times[w], (size_t)option.repeats, sizeof times[w][0], by_size);
-		printf("%-9s %9.2f %9.2f %9.2f %9.2f %7.2f\n", row->name, times[0][0],
+		printf("%-9s %9.2f %9.2f %9.2f %9.2f %7.2f%s\n", row->name, times[0][0],
 				times[0][option.repeats / 2], times[1][0], times[1][option.repeats / 2],
-				times[1][0] / times[0][0]);
+				times[1][0] / times[0][0], gauge_mark(&g));
 	}
 	fflush(stdout);
 	free(x);

@@ -193,7 +193,8 @@ TEST(large_kernel_matrices)
 	ptrdiff_t i, j;
 	test_seed = 118;
 	for (e = 0; e < EXPRESSIONS; e += e < 6 ? 5 : 1)
-		for (s = e % 3; s < sizeof sizes / sizeof *sizes; s += 3) {
+		for (s = (size_t)test_size((int)(e % 3), (int)(4 * e % 9)); s < sizeof sizes / sizeof *sizes;
+				s += (size_t)test_size(3, 9)) {
 			ptrdiff_t n = sizes[s].n, m = sizes[s].m, nhyp;
 			int lower = sizes[s].lower;
 			/* The small blocks of this test lie between two sets, where white is 0. */

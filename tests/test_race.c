@@ -6,7 +6,36 @@
 #include "odvgp.h"
 #include "test.h"
 
+/*  Memory of the race: bytes held, and the most at a time. */
+typedef union heap_head {
+	size_t bytes;
+	double align[8];
+} heap_head;
+static size_t heap_used, heap_most;
+
+static void *heap_take(size_t bytes)
+{
+	heap_head *h = (heap_head *)malloc(sizeof *h + bytes);
+	if (!h) return NULL;
+	h->bytes = bytes;
+	heap_used += bytes;
+	if (heap_used > heap_most) heap_most = heap_used;
+	return h + 1;
+}
+
+static void heap_free(void *at)
+{
+	if (!at) return;
+	heap_head *h = (heap_head *)at - 1;
+	heap_used -= h->bytes;
+	free(h);
+}
+
+#define malloc(n) heap_take(n)
+#define free(at)  heap_free(at)
 #include "race.h"
+#undef malloc
+#undef free
 
 enum { N = 240, VALID = 60, ALL = N + VALID, D = 2, STEPS = 40, ENTRIES = 4 };
 
@@ -89,6 +118,7 @@ TEST(going_on_gives_the_bits_of_never_having_stopped)
 	CHECK_STATUS(race_run(&w->r), ODVGP_OK);
 	CHECK_INT(w->r.rounds, 2);
 	CHECK(w->r.winner != 3);
+	CHECK_STATUS(race_wake(&w->r, &w->list[w->r.winner]), ODVGP_OK);
 	CHECK(w->list[w->r.winner].model != NULL && w->list[w->r.winner].rounds == 2);
 	for (int k = 0; k < ENTRIES; k++) {
 		race_entry *e = &once->list[k];
@@ -100,6 +130,7 @@ TEST(going_on_gives_the_bits_of_never_having_stopped)
 		CHECK(raced->rounds >= 1 && raced->done >= 1);
 		CHECK_STATUS(odvgp_fit(e->model, w->X, w->Y, raced->done, NULL, NULL), ODVGP_OK);
 		CHECK_STATUS(race_score(&once->r, e), ODVGP_OK);
+		CHECK_STATUS(race_wake(&once->r, e), ODVGP_OK);
 		CHECK(memcmp(e->logp, raced->logp, VALID * sizeof *e->logp) == 0);
 		if (k == w->r.winner) CHECK(same_slots(e->model, raced->model));
 		else CHECK(raced->model == NULL);
@@ -122,10 +153,14 @@ TEST(a_pause_and_a_score_change_no_bit)
 		CHECK_STATUS(race_start(&once->r, b), ODVGP_OK);
 		CHECK_STATUS(race_train(&w->r, a, 3 * a->step_flops), ODVGP_OK);
 		CHECK_STATUS(race_score(&w->r, a), ODVGP_OK);
+		CHECK(a->file && !a->model);
 		CHECK_STATUS(race_train(&w->r, a, 5 * a->step_flops), ODVGP_OK);
 		CHECK_STATUS(race_train(&once->r, b, 8 * b->step_flops), ODVGP_OK);
 		CHECK_INT(a->done, 8);
 		CHECK_INT(b->done, 8);
+		/* a score has left q in SGPR's model, and no step takes it */
+		if (k == 2) CHECK_STATUS(race_fit_q(&w->r, a, a->model, w->X, w->Y), ODVGP_OK);
+		if (k == 2) CHECK_STATUS(race_fit_q(&once->r, b, b->model, w->X, w->Y), ODVGP_OK);
 		CHECK(same_slots(a->model, b->model));
 	}
 	race_free(&w->r);
@@ -190,6 +225,9 @@ TEST(the_bound_does_not_fall_where_minibatches_follow_SGPR)
 		e->fit_q = 1;
 		CHECK_STATUS(race_start(&w->r, sgpr), ODVGP_OK);
 		CHECK_STATUS(race_train(&w->r, sgpr, 20 * sgpr->step_flops), ODVGP_OK);
+		/* not those of its start */
+		race_drop(sgpr->start);
+		CHECK_STATUS(race_take(&sgpr->start, sgpr->model, 0, NULL), ODVGP_OK);
 		CHECK_STATUS(odvgp_elbo(sgpr->model, w->X, w->Y, N, &collapsed, &kl, NULL, NULL), ODVGP_OK);
 		CHECK_STATUS(race_start(&w->r, e), ODVGP_OK);
 		CHECK_STATUS(odvgp_elbo(e->model, w->X, w->Y, N, &bound, &kl, NULL, NULL), ODVGP_OK);
@@ -222,6 +260,8 @@ TEST(an_entry_may_have_rows_of_its_own)
 		CHECK_STATUS(race_train(&of->r, &of->list[0], 5), ODVGP_OK);
 		CHECK_STATUS(race_score(&of->r, &of->list[0]), ODVGP_OK);
 	}
+	CHECK_STATUS(race_wake(&w->r, a), ODVGP_OK);
+	CHECK_STATUS(race_wake(&other->r, b), ODVGP_OK);
 	CHECK(same_slots(a->model, b->model));
 	CHECK(memcmp(a->logp, b->logp, VALID * sizeof *a->logp) == 0);
 	race_free(&w->r);
@@ -304,16 +344,19 @@ TEST(folds_score_without_a_trace)
 	CHECK_STATUS(race_run(&w->r), ODVGP_OK);
 	race_entry *won = &w->list[w->r.winner], *same = &once->list[w->r.winner];
 	double whole = race_total(&w->r, won) + w->r.added;
+	CHECK_STATUS(race_wake(&w->r, won), ODVGP_OK);
 	CHECK(w->r.winner != 3 && won->model && won->rounds == 2);
 	CHECK(w->r.added <= w->r.share * whole * (1 + 1e-12));
 	CHECK(won->mean > w->list[3].mean + 0.1);
 	if (same->from >= 0) CHECK_STATUS(race_start(&once->r, &once->list[same->from]), ODVGP_OK);
 	CHECK_STATUS(race_start(&once->r, same), ODVGP_OK);
 	CHECK_STATUS(odvgp_fit(same->model, w->X, w->Y, won->done, NULL, NULL), ODVGP_OK);
+	CHECK_STATUS(race_fit_q(&w->r, won, won->model, w->X, w->Y), ODVGP_OK);
+	CHECK_STATUS(race_fit_q(&once->r, same, same->model, w->X, w->Y), ODVGP_OK);
 	CHECK(same_slots(won->model, same->model));
 	/* The same rows again: a density with the row itself among those of the posterior is larger. */
 	double sum = 0;
-	race_part all = {w->X, w->Y, N, same->logp};
+	race_part all = {w->X, w->Y, N, same->logp, NULL};
 	CHECK_STATUS(race_fit_q(&once->r, same, same->model, w->X, w->Y), ODVGP_OK);
 	CHECK_STATUS(race_predict(same, same->model, &all), ODVGP_OK);
 	for (int i = 0; i < N; i++) sum += (double)same->logp[i] / N;
@@ -322,6 +365,121 @@ TEST(folds_score_without_a_trace)
 	race_free(&once->r);
 	free(w);
 	free(once);
+}
+
+static int joins_third(void *user, const race *r, const int *order, int left)
+{
+	(void)user;
+	(void)order;
+	return left == 2 && r->list[0].rounds == 1 ? 3 : -1;
+}
+
+static int joins_none(void *user, const race *r, const int *order, int left)
+{
+	(void)user;
+	(void)r;
+	(void)order;
+	return left > 2 ? 3 : -1;
+}
+
+/*  It begins with the other's noise as Student's t, joins in the second round, and the share holds. */
+TEST(a_late_entry_takes_a_place)
+{
+	for (int k = 0; k < 6; k++) {
+		world *w = NEW(world, 1);
+		world_make(w);
+		w->r.joins = k < 5 ? joins_third : joins_none;
+		race_entry *late = &w->list[3];
+		late->late = 1;
+		late->from = 0;
+		late->config = w->list[0].config;
+		late->config.lik.kind = ODVGP_LIKELIHOOD_STUDENTT;
+		/* costlier to begin and to score; the last but one has no room for it */
+		late->start_flops = k == 1 ? 5 : 2;
+		late->score_flops = k == 2 ? 4 : 0.25;
+		late->step_flops = k == 3 ? 2.5 : 1;
+		if (k == 4) late->start_flops = 1e3;
+		CHECK_STATUS(race_run(&w->r), ODVGP_OK);
+		double whole = race_total(&w->r, &w->list[w->r.winner]) + w->r.added;
+		CHECK_SAY(w->r.added <= w->r.share * whole * (1 + 1e-12), "%g of %g", w->r.added, whole);
+		CHECK_INT(late->rounds, k < 4);
+		CHECK(k > 3 || (late->done >= 1 && isfinite(late->mean)));
+		int first = w->list[0].rounds + w->list[1].rounds + w->list[2].rounds;
+		CHECK_INT(first, 3 + (k < 4 ? 1 : 2));
+		race_free(&w->r);
+		free(w);
+	}
+}
+
+TEST(students_scale_is_that_of_the_noise)
+{
+	world *w = NEW(world, 1);
+	odvgp_real noise, scale, mu[12], q[12];
+	world_make(w);
+	race_entry *e = &w->list[1], *first = &w->list[0];
+	e->config = first->config;
+	e->config.lik.kind = ODVGP_LIKELIHOOD_STUDENTT;
+	e->from = 0;
+	first->fit_q = 1;
+	CHECK_STATUS(race_start(&w->r, first), ODVGP_OK);
+	CHECK_STATUS(race_start(&w->r, e), ODVGP_OK);
+	CHECK_STATUS(odvgp_get(first->model, "noise_variance", &noise, 1, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_get(e->model, "scale", &scale, 1, NULL), ODVGP_OK);
+	CHECK_NEAR(2 * scale * scale, noise, 1e3 * EPS * noise);
+	CHECK_STATUS(race_fit_q(&w->r, first, first->model, w->X, w->Y), ODVGP_OK);
+	CHECK_STATUS(odvgp_get(first->model, "q_mu", mu, 12, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_get(e->model, "q_mu", q, 12, NULL), ODVGP_OK);
+	CHECK(memcmp(mu, q, sizeof mu) == 0);
+	race_free(&w->r);
+	free(w);
+}
+
+/*  Refuses the second entry; of the third the log densities become those of the targets times e. */
+static const char *judges(void *user, const race *r, race_entry *e)
+{
+	int *seen = (int *)user;
+	ptrdiff_t n = r->valid;
+	for (ptrdiff_t i = 0; i < n; i++) {
+		double mean = (double)e->moments[i], var = (double)e->moments[n + i],
+			   d = (double)(r->folds ? r->Y : r->Y_valid)[i] - mean,
+			   logp = -0.5 * (log(6.283185307179586 * var) + d * d / var);
+		CHECK_SAY(fabs(logp - (double)e->logp[i]) <= 1e4 * EPS * (1 + fabs(logp)), "%g, not %g",
+				(double)e->logp[i], logp);
+		if (e == &r->list[2]) e->logp[i] -= 1;
+	}
+	++*seen;
+	return e == &r->list[1] ? "it is the second" : NULL;
+}
+
+TEST(a_judge_sees_moments_and_refuses)
+{
+	for (int folds = 0; folds < 2; folds++) {
+		world *w = NEW(world, 1), *plain = NEW(world, 1), *both[2] = {w, plain};
+		int seen = 0, fold[N];
+		for (int i = 0; i < N; i++) fold[i] = (i * 7) % 5;
+		for (int k = 0; k < 2; k++) {
+			world_make(both[k]);
+			for (int i = 0; i < ENTRIES; i++) both[k]->list[i].fit_q = 1;
+			if (folds) both[k]->r.valid = N;
+			if (folds) both[k]->r.folds = 5;
+			both[k]->r.fold = fold;
+		}
+		w->r.judge = judges;
+		w->r.user = &seen;
+		CHECK_STATUS(race_run(&w->r), ODVGP_OK);
+		CHECK(seen >= 4 && w->r.winner != 1);
+		CHECK(strcmp(w->list[1].info.text, "it is the second") == 0 && w->list[1].rounds == 1);
+		CHECK_STATUS(race_start(&plain->r, &plain->list[0]), ODVGP_OK);
+		CHECK_STATUS(race_start(&plain->r, &plain->list[2]), ODVGP_OK);
+		CHECK_STATUS(
+				odvgp_fit(plain->list[2].model, w->X, w->Y, w->list[2].done, NULL, NULL), ODVGP_OK);
+		CHECK_STATUS(race_score(&plain->r, &plain->list[2]), ODVGP_OK);
+		CHECK_NEAR(plain->list[2].mean, w->list[2].mean + 1, 1e4 * EPS);
+		race_free(&w->r);
+		race_free(&plain->r);
+		free(w);
+		free(plain);
+	}
 }
 
 /*  Means and differences by hand. */
@@ -373,6 +531,7 @@ TEST(what_fails_is_out)
 	CHECK(w->r.winner == 1 || w->r.winner == 3);
 	CHECK_STATUS(w->list[0].info.status, ODVGP_E_NAME);
 	CHECK_STATUS(w->list[2].info.status, ODVGP_E_NAME); /* it takes the first one's kernel */
+	CHECK_STATUS(race_wake(&w->r, &w->list[w->r.winner]), ODVGP_OK);
 	CHECK(w->list[w->r.winner].model != NULL);
 	race_free(&w->r);
 	world_make(w);
@@ -438,9 +597,17 @@ TEST(a_model_of_more_rows_goes_on)
 	odvgp_model *model;
 	CHECK_STATUS(odvgp_model_init(&model, &c, block, size, NULL), ODVGP_OK);
 	CHECK_STATUS(odvgp_init_data(model, w->X, w->Y, NULL, NULL), ODVGP_OK);
-	CHECK(!same_slots(model, e->model));
+	CHECK_STATUS(race_wake(&w->r, e), ODVGP_OK);
+	size_t once = e->block_bytes;
+	void *old = malloc(once);
+	odvgp_model *copy;
+	CHECK_STATUS(odvgp_model_copy(&copy, e->model, old, once, NULL), ODVGP_OK);
+	CHECK(!same_slots(model, copy));
+	CHECK_STATUS(race_settle(&w->r, e, NULL), ODVGP_OK);
+	CHECK(!e->model && !e->file);
 	CHECK_STATUS(race_continue(e, model, NULL), ODVGP_OK);
-	CHECK(same_slots(model, e->model));
+	CHECK(same_slots(model, copy));
+	free(old);
 	CHECK_NEAR(odvgp_model_config(model)->optim.lr.start,
 			value_at(&e->config.optim.lr, (double)e->done), 8 * EPS);
 	CHECK_INT(odvgp_model_config(model)->optim.lr.steps, STEPS - e->done);
@@ -448,6 +615,40 @@ TEST(a_model_of_more_rows_goes_on)
 	free(block);
 	race_free(&w->r);
 	free(w);
+}
+
+/*  By rows held out and by folds, of different members and of four times SGPR, whose models would
+    take most. */
+TEST(its_memory_is_what_it_says)
+{
+	for (int k = 0; k < 6; k++) {
+		world *w = NEW(world, 1);
+		int fold[N], all = k % 3 == 2;
+		double models = 0;
+		world_make(w);
+		for (int i = 0; i < N; i++) fold[i] = i % 5;
+		for (int i = 0; i < ENTRIES; i++) {
+			if (all) w->list[i].config = w->list[2].config;
+			w->list[i].config.layer[0].M = k % 3 ? 100 + 5 * i : 30;
+			w->list[i].fit_q |= k > 2 || all;
+			models += (double)odvgp_model_size(&w->list[i].config, NULL);
+		}
+		if (k > 2) {
+			w->r.valid = N;
+			w->r.folds = 5;
+			w->r.fold = fold;
+		}
+		double before = (double)heap_used, said = race_bytes(&w->r);
+		CHECK_NEAR((double)heap_used, before, 0);
+		heap_most = heap_used;
+		CHECK_STATUS(race_run(&w->r), ODVGP_OK);
+		double took = (double)heap_most - before;
+		CHECK_SAY(took < 1.2 * said && said < 1.2 * took, "%d: %g bytes, said %g", k, took, said);
+		if (all) CHECK_SAY(took < 0.75 * models, "%g bytes, models %g", took, models);
+		race_free(&w->r);
+		CHECK_NEAR((double)heap_used, before, 0);
+		free(w);
+	}
 }
 
 int main(int argc, char **argv)
@@ -461,9 +662,13 @@ int main(int argc, char **argv)
 	RUN(an_entry_may_have_rows_of_its_own);
 	RUN(folds_of_one_row_leave_one_out);
 	RUN(folds_score_without_a_trace);
+	RUN(a_late_entry_takes_a_place);
+	RUN(students_scale_is_that_of_the_noise);
+	RUN(a_judge_sees_moments_and_refuses);
 	RUN(the_costlier_entry_has_to_be_clearly_better);
 	RUN(what_fails_is_out);
 	RUN(the_rest_of_a_schedule);
 	RUN(a_model_of_more_rows_goes_on);
+	RUN(its_memory_is_what_it_says);
 	return test_end();
 }

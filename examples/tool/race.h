@@ -15,6 +15,11 @@
 
     race_continue gives the winner's parameters to a model of more rows, for the rest of its steps.
 
+    There is one model at a time. An entry that waits is what odvgp_save_memory has written of it, from
+    which training goes on bit for bit, and half of the entries of a round at most wait: whichever
+    is not among the better half of those that have scored is out. race_bytes says beforehand about
+    how much memory that is.
+
     Few rows are all trained on, and all score: those of each fold by the posterior of the others,
     with the hyperparameters and points that all rows have given. This is for a Gaussian, whose q is a
     formula, of one target. */
@@ -26,14 +31,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+/*  A slot's values, kept without a model. */
+typedef struct race_value {
+	struct race_value *next;
+	char *name;
+	ptrdiff_t count;
+	odvgp_real *at;
+} race_value;
+
 typedef struct race_entry {
 	/* To show; and a model of the rows to fit. */
 	const char *name;
 	odvgp_config config;
-	/* Rows to fit and validation rows in columns of its own; NULL: those of the race. */
-	const odvgp_real *X, *X_valid;
+	/* Rows to fit and validation rows in columns of its own, and targets on a scale of its own, which
+	   race.judge undoes; NULL: those of the race. */
+	const odvgp_real *X, *X_valid, *Y, *Y_valid;
+	/* 1: enters after the first round if race.joins says so, and before it is none. */
+	int late;
 	/* Its warm starts. from >= 0: in place of these the hyperparameters and noise of that earlier
-	   entry after its own, and its points where there are as many. */
+	   entry after its own, and its points where there are as many; of a late one those of the other's
+	   last score, and another likelihood than the Gaussian begins with a Gaussian's best q. */
 	const odvgp_warm *warm;
 	int warm_count, from;
 	/* 1: scores, and what follows `from`, are those of q's optimum (odvgp_fit_q). */
@@ -42,16 +59,22 @@ typedef struct race_entry {
 	ptrdiff_t steps;
 	double start_flops, step_flops, score_flops;
 
-	/* Results. The model after `done` steps, in a block of malloc; NULL: left out. */
+	/* Results. The model after `done` steps, in a block of malloc; NULL: left out, or it waits, as the
+	   bytes of a file. */
 	odvgp_model *model;
-	void *block;
-	size_t block_bytes;
+	void *block, *file;
+	size_t block_bytes, file_bytes;
 	ptrdiff_t done;
+	/* Of its start, for those that follow it, and at its last score, for late ones; then see
+	   race_settle. */
+	race_value *start, *last;
 	/* Rounds it has run; operations spent, scores included; log densities of the validation rows at
 	   the last score [valid], their mean, -HUGE_VAL if it cannot predict. */
 	int rounds;
 	double flops, mean;
 	odvgp_real *logp;
+	/* With race.judge, a Gaussian's: mean and variance of y of these rows [2,valid]; else NULL. */
+	odvgp_real *moments;
 	/* Why it failed; status ODVGP_OK: it has not. */
 	odvgp_info info;
 } race_entry;
@@ -75,6 +98,11 @@ typedef struct race {
 	double share;
 	/* NULL: none. */
 	const odvgp_watch *watch;
+	/* NULL: none. After a score: may change the rows' logp; why the entry is refused, or NULL. */
+	const char *(*judge)(void *user, const struct race *r, race_entry *e);
+	/* NULL: none. After the first round, of which `order` [left] go on, the best one first: the late
+	   entry that takes the last one's place, or -1. */
+	int (*joins)(void *user, const struct race *r, const int *order, int left);
 	/* NULL: none. Before each piece of work. */
 	void (*tell)(void *user, const struct race *r, int entry, race_phase phase);
 	void *user;
@@ -140,8 +168,8 @@ static int race_choose(const race *r, int *order)
 	int count = 0, there;
 	for (int i = 0; i < r->count; i++) {
 		const race_entry *e = &r->list[i];
-		there = e->from < 0;
-		for (int k = 0; k < count; k++) there |= order[k] == e->from;
+		there = e->from < 0 && !e->late;
+		for (int k = 0; k < count && !e->late; k++) there |= order[k] == e->from;
 		order[count] = i;
 		if (there && (!count || race_fits(r, order, count + 1))) count++;
 	}
@@ -170,30 +198,128 @@ static int race_is_start(const char *name)
 		   strcmp(name, "noise_variance") == 0 || strcmp(name, "Z_beta") == 0;
 }
 
-/*  Copies slots of the same name and length, all or only those without q. */
-static odvgp_status race_copy(odvgp_model *to, const odvgp_model *from, int all, odvgp_info *info)
+static void race_drop(race_value *list)
 {
-	ptrdiff_t most = 1;
+	while (list) {
+		race_value *next = list->next;
+		free(list->name);
+		free(list->at);
+		free(list);
+		list = next;
+	}
+}
+
+/*  The values of a model's slots, all or only those without q. */
+static odvgp_status race_take(race_value **list, const odvgp_model *from, int all, odvgp_info *info)
+{
 	odvgp_status s = ODVGP_OK;
-	for (int i = 0; i < odvgp_slot_count(from); i++) {
-		ptrdiff_t n = odvgp_slot_at(from, i)->count;
-		if (n > most) most = n;
-	}
-	odvgp_real *values = (odvgp_real *)malloc((size_t)most * sizeof *values);
-	if (!values) return race_no_memory(info);
+	*list = NULL;
 	for (int i = 0; i < odvgp_slot_count(from) && !s; i++) {
-		const odvgp_slot *a = odvgp_slot_at(from, i), *b = odvgp_slot_find(to, a->name);
-		if (!b || b->count != a->count || !(all || race_is_start(a->name))) continue;
-		s = odvgp_get(from, a->name, values, a->count, info);
-		if (!s) s = odvgp_set(to, a->name, values, a->count, info);
+		const odvgp_slot *slot = odvgp_slot_at(from, i);
+		if (!all && !race_is_start(slot->name)) continue;
+		race_value *v = (race_value *)malloc(sizeof *v);
+		if (!v) return race_no_memory(info);
+		v->next = *list;
+		*list = v;
+		v->count = slot->count;
+		v->name = (char *)malloc(strlen(slot->name) + 1);
+		v->at = (odvgp_real *)malloc((size_t)slot->count * sizeof *v->at + 1);
+		if (!v->name || !v->at) return race_no_memory(info);
+		strcpy(v->name, slot->name);
+		s = odvgp_get(from, v->name, v->at, v->count, info);
 	}
-	free(values);
 	return s;
+}
+
+/*  Sets the slots of the same name and length; from a noise's variance also the scale of Student's t,
+    whose variance with four degrees of freedom is twice its square. */
+static odvgp_status race_give(odvgp_model *to, const race_value *list, odvgp_info *info)
+{
+	odvgp_status s = ODVGP_OK;
+	for (; list && !s; list = list->next) {
+		const odvgp_slot *slot = odvgp_slot_find(to, list->name);
+		int noise = strcmp(list->name, "noise_variance") == 0;
+		if (slot && slot->count == list->count)
+			s = odvgp_set(to, list->name, list->at, list->count, info);
+		else if (noise && list->count == 1 && odvgp_slot_find(to, "scale")) {
+			odvgp_real scale = (odvgp_real)sqrt((double)*list->at / 2);
+			s = odvgp_set(to, "scale", &scale, 1, info);
+		}
+	}
+	return s;
+}
+
+/*  Copies slots of the same name and length. */
+static odvgp_status race_copy(odvgp_model *to, const odvgp_model *from, odvgp_info *info)
+{
+	race_value *all;
+	odvgp_status s = race_take(&all, from, 1, info);
+	if (!s) s = race_give(to, all, info);
+	race_drop(all);
+	return s;
+}
+
+static void race_leave_model(race_entry *e)
+{
+	free(e->block);
+	e->block = NULL;
+	e->model = NULL;
+}
+
+/*  Gives back what going on would need. */
+static void race_out(race_entry *e)
+{
+	race_leave_model(e);
+	free(e->file);
+	e->file = NULL;
+}
+
+/*  Gives an entry's memory back, but for its results in numbers. */
+static void race_leave(race_entry *e)
+{
+	race_out(e);
+	race_drop(e->start);
+	race_drop(e->last);
+	e->start = e->last = NULL;
+}
+
+/*  Writes a model as a file. One that cannot be written, for lack of memory or of a valid factor, has
+    none. */
+static void race_write(race_entry *e)
+{
+	size_t size = odvgp_save_size(e->model, 0, NULL);
+	free(e->file);
+	e->file_bytes = size;
+	e->file = size ? malloc(size) : NULL;
+	if (!e->file || !odvgp_save_memory(e->model, NULL, NULL, 0, e->file, size, NULL)) return;
+	free(e->file);
+	e->file = NULL;
+}
+
+/*  Makes the model of an entry that waits. */
+static odvgp_status race_wake(const race *r, race_entry *e)
+{
+	const odvgp_threads *threads = &e->config.threads;
+	if (e->model || !e->file) return ODVGP_OK;
+	e->block_bytes = odvgp_load_size(e->file, e->file_bytes, threads, e->config.isa, &e->info);
+	if (!e->block_bytes) return e->info.status;
+	e->block = malloc(e->block_bytes);
+	if (!e->block) return race_no_memory(&e->info);
+	odvgp_status s = odvgp_load_memory(&e->model, e->file, e->file_bytes, threads, e->config.isa,
+			e->block, e->block_bytes, &e->info);
+	free(e->file);
+	e->file = NULL;
+	return !s && r->made ? r->made(r->user, e->model, &e->info) : s;
 }
 
 static const odvgp_real *race_rows(const race *r, const race_entry *e)
 {
 	return e->X ? e->X : r->X;
+}
+
+static const odvgp_real *race_targets(const race *r, const race_entry *e)
+{
+	return e->Y ? e->Y : r->Y;
 }
 
 /*  model: the entry's, a copy, or one of other rows. */
@@ -209,14 +335,38 @@ static odvgp_status race_fit_q(
 	return s;
 }
 
+/*  The best q of a Gaussian with these values, and its noise. */
+static odvgp_status race_gaussian(const race *r, race_entry *e, const race_value *values)
+{
+	odvgp_config c = e->config;
+	odvgp_model *model;
+	c.lik.kind = ODVGP_LIKELIHOOD_GAUSSIAN;
+	size_t size = odvgp_model_size(&c, &e->info);
+	if (!size) return e->info.status;
+	void *block = malloc(size);
+	if (!block) return race_no_memory(&e->info);
+	const odvgp_real *X = race_rows(r, e), *Y = race_targets(r, e);
+	odvgp_status s = odvgp_model_init(&model, &c, block, size, &e->info);
+	if (!s && r->made) s = r->made(r->user, model, &e->info);
+	if (!s) s = odvgp_init_data(model, X, Y, r->watch, &e->info);
+	if (!s) s = race_give(model, values, &e->info);
+	if (!s) s = race_fit_q(r, e, model, X, Y);
+	if (!s) s = race_copy(e->model, model, &e->info);
+	free(block);
+	return s;
+}
+
 /*  Warm starts, or what another entry has learned. */
 static odvgp_status race_warm(const race *r, race_entry *e)
 {
 	odvgp_status s = ODVGP_OK;
 	if (e->from >= 0) {
-		s = race_copy(e->model, r->list[e->from].model, 0, &e->info);
+		const race_entry *other = &r->list[e->from];
+		const race_value *values = e->late && other->last ? other->last : other->start;
+		if (e->config.lik.kind != ODVGP_LIKELIHOOD_GAUSSIAN) return race_gaussian(r, e, values);
+		s = race_give(e->model, values, &e->info);
 		if (!s && e->fit_q && e->config.objective == ODVGP_OBJECTIVE_ELBO)
-			s = race_fit_q(r, e, e->model, race_rows(r, e), r->Y);
+			s = race_fit_q(r, e, e->model, race_rows(r, e), race_targets(r, e));
 		return s;
 	}
 	for (int k = 0; k < e->warm_count && !s; k++) {
@@ -224,8 +374,8 @@ static odvgp_status race_warm(const race *r, race_entry *e)
 		if (!size) return e->info.status;
 		void *scratch = malloc(size);
 		if (!scratch) return race_no_memory(&e->info);
-		s = odvgp_warm_start(
-				e->model, race_rows(r, e), r->Y, &e->warm[k], r->watch, scratch, size, &e->info);
+		s = odvgp_warm_start(e->model, race_rows(r, e), race_targets(r, e), &e->warm[k], r->watch,
+				scratch, size, &e->info);
 		free(scratch);
 	}
 	return s;
@@ -239,11 +389,18 @@ static odvgp_status race_start(const race *r, race_entry *e)
 	if (!e->block_bytes) return e->info.status;
 	e->block = malloc(e->block_bytes);
 	e->logp = (odvgp_real *)malloc((size_t)r->valid * sizeof *e->logp);
+	if (r->judge && e->config.lik.kind == ODVGP_LIKELIHOOD_GAUSSIAN) {
+		e->moments = (odvgp_real *)malloc(2 * (size_t)r->valid * sizeof *e->moments);
+		if (!e->moments) return race_no_memory(&e->info);
+	}
 	if (!e->block || !e->logp) return race_no_memory(&e->info);
 	odvgp_status s = odvgp_model_init(&e->model, &e->config, e->block, e->block_bytes, &e->info);
 	if (!s && r->made) s = r->made(r->user, e->model, &e->info);
-	if (!s) s = odvgp_init_data(e->model, race_rows(r, e), r->Y, r->watch, &e->info);
-	return s ? s : race_warm(r, e);
+	if (!s) s = odvgp_init_data(e->model, race_rows(r, e), race_targets(r, e), r->watch, &e->info);
+	if (!s) s = race_warm(r, e);
+	int followed = 0;
+	for (int i = 0; i < r->count; i++) followed |= r->list[i].from == e - r->list;
+	return s || !followed ? s : race_take(&e->start, e->model, 0, &e->info);
 }
 
 /*  The steps that so many operations are, at least one, at most those left. */
@@ -258,7 +415,9 @@ static odvgp_status race_train(const race *r, race_entry *e, double flops)
 {
 	ptrdiff_t steps = race_steps(e, flops);
 	if (steps < 1) return ODVGP_OK;
-	odvgp_status s = odvgp_fit(e->model, race_rows(r, e), r->Y, steps, r->watch, &e->info);
+	odvgp_status s = race_wake(r, e);
+	if (s) return s;
+	s = odvgp_fit(e->model, race_rows(r, e), race_targets(r, e), steps, r->watch, &e->info);
 	ptrdiff_t done = odvgp_steps_done(e->model);
 	e->flops += (double)(done - e->done) * e->step_flops;
 	e->done = done;
@@ -267,13 +426,13 @@ static odvgp_status race_train(const race *r, race_entry *e, double flops)
 
 /* ---- scores ---- */
 
-enum { RACE_ROWS = 256 };
+enum { RACE_ROWS = 256, RACE_MOST = 32 };
 
-/*  Rows and log p(y) of each. */
+/*  Rows and log p(y) of each, and mean and variance of y [2,n] or NULL. */
 typedef struct race_part {
 	const odvgp_real *X, *Y;
 	ptrdiff_t n;
-	odvgp_real *logp;
+	odvgp_real *logp, *moments;
 } race_part;
 
 static odvgp_status race_densities(const race_part *p, const odvgp_server *server, odvgp_info *info)
@@ -282,6 +441,8 @@ static odvgp_status race_densities(const race_part *p, const odvgp_server *serve
 	void *scratch = size ? malloc(size) : NULL;
 	if (!scratch) return size ? race_no_memory(info) : info->status;
 	odvgp_status s = odvgp_predict_logp(server, p->X, p->Y, p->n, p->logp, scratch, size, info);
+	if (!s && p->moments)
+		s = odvgp_predict_y(server, p->X, p->n, p->moments, p->moments + p->n, scratch, size, info);
 	free(scratch);
 	return s;
 }
@@ -311,9 +472,9 @@ static odvgp_config race_resize(const odvgp_config *config, ptrdiff_t rows)
 	return c;
 }
 
-/*  A model of these rows with the entry's parameters predicts the others. */
-static odvgp_status race_fit_part(
-		const race *r, race_entry *e, const race_part *fit, const race_part *of)
+/*  A model of these rows with the entry's values predicts the others. */
+static odvgp_status race_fit_part(const race *r, race_entry *e, const race_value *values,
+		const race_part *fit, const race_part *of)
 {
 	odvgp_config c = race_resize(&e->config, fit->n);
 	odvgp_model *model;
@@ -323,66 +484,112 @@ static odvgp_status race_fit_part(
 	if (!block) return race_no_memory(&e->info);
 	odvgp_status s = odvgp_model_init(&model, &c, block, size, &e->info);
 	if (!s) s = odvgp_init_data(model, fit->X, fit->Y, r->watch, &e->info);
-	if (!s) s = race_copy(model, e->model, 1, &e->info);
+	if (!s) s = race_give(model, values, &e->info);
 	if (!s) s = race_fit_q(r, e, model, fit->X, fit->Y);
 	if (!s) s = race_predict(e, model, of);
 	free(block);
 	return s;
 }
 
-/*  Splits the rows into those outside the fold and those in it, scores the latter. room: for all rows
-    and densities. */
-static odvgp_status race_fold(const race *r, race_entry *e, int fold, odvgp_real *room)
+/*  Splits the rows into those outside the fold and those in it, scores the latter. room: for all rows,
+    densities and moments. */
+static odvgp_status race_fold(
+		const race *r, race_entry *e, const race_value *values, int fold, odvgp_real *room)
 {
-	const odvgp_real *X = race_rows(r, e);
+	const odvgp_real *X = race_rows(r, e), *from = race_targets(r, e);
 	ptrdiff_t n = r->valid, D = e->config.layer[0].D, count[2] = {0, 0};
 	for (ptrdiff_t i = 0; i < n; i++) count[r->fold[i] == fold]++;
 	odvgp_real *to[2] = {room, room + count[0] * D},
 			   *Y[2] = {room + n * D, room + n * D + count[0]}, *logp = room + n * (D + 1);
-	race_part fit = {to[0], Y[0], count[0], NULL}, of = {to[1], Y[1], count[1], logp};
+	race_part fit = {to[0], Y[0], count[0], NULL, NULL},
+			  of = {to[1], Y[1], count[1], logp, e->moments ? logp + n : NULL};
 	if (!count[0] || !count[1]) return ODVGP_OK;
 	for (ptrdiff_t i = 0; i < n; i++) {
 		int in = r->fold[i] == fold;
 		memcpy(to[in], X + i * D, (size_t)D * sizeof *X);
 		to[in] += D;
-		*Y[in]++ = r->Y[i];
+		*Y[in]++ = from[i];
 	}
-	odvgp_status s = race_fit_part(r, e, &fit, &of);
-	for (ptrdiff_t i = 0; i < n && !s; i++)
-		if (r->fold[i] == fold) e->logp[i] = *logp++;
+	odvgp_status s = race_fit_part(r, e, values, &fit, &of);
+	for (ptrdiff_t i = 0, k = 0; i < n && !s; i++) {
+		if (r->fold[i] != fold) continue;
+		for (int of_y = 0; of_y < 2 && e->moments; of_y++)
+			e->moments[of_y * n + i] = of.moments[of_y * count[1] + k];
+		e->logp[i] = logp[k++];
+	}
 	return s;
 }
 
 static odvgp_status race_folds(const race *r, race_entry *e)
 {
-	odvgp_status s = ODVGP_OK;
-	size_t columns = (size_t)e->config.layer[0].D + 2;
+	size_t columns = (size_t)e->config.layer[0].D + 4;
+	race_value *values;
+	odvgp_status s = race_take(&values, e->model, 1, &e->info);
 	odvgp_real *room = (odvgp_real *)malloc((size_t)r->valid * columns * sizeof *room);
-	if (!room) return race_no_memory(&e->info);
-	for (int fold = 0; fold < r->folds && !s; fold++) s = race_fold(r, e, fold, room);
+	if (!s && !room) s = race_no_memory(&e->info);
+	if (e->file) race_leave_model(e);
+	for (int fold = 0; fold < r->folds && !s; fold++) s = race_fold(r, e, values, fold, room);
 	free(room);
+	race_drop(values);
 	return s;
 }
 
-/*  By a copy, so that training goes on as if there had been no score. */
+/*  Do steps leave q out, so that a score may give it to the model itself? A file needs it, too. */
+static int race_has_best_q(const race_entry *e)
+{
+	return e->config.objective != ODVGP_OBJECTIVE_ELBO;
+}
+
+static odvgp_status race_predict_held(const race *r, race_entry *e, odvgp_model *model)
+{
+	race_part held = {e->X_valid ? e->X_valid : r->X_valid, e->Y_valid ? e->Y_valid : r->Y_valid,
+			r->valid, e->logp, e->moments};
+	int due = e->fit_q && !race_has_best_q(e);
+	odvgp_status s = due ? race_fit_q(r, e, model, race_rows(r, e), race_targets(r, e)) : ODVGP_OK;
+	return s ? s : race_predict(e, model, &held);
+}
+
+/*  By the model itself, which the file makes again, or by a copy. */
 static odvgp_status race_held_out(const race *r, race_entry *e)
 {
-	race_part held = {e->X_valid ? e->X_valid : r->X_valid, r->Y_valid, r->valid, e->logp};
 	odvgp_model *copy;
+	if (e->file || race_has_best_q(e)) return race_predict_held(r, e, e->model);
 	void *block = malloc(e->block_bytes);
 	if (!block) return race_no_memory(&e->info);
 	odvgp_status s = odvgp_model_copy(&copy, e->model, block, e->block_bytes, &e->info);
-	if (!s && e->fit_q) s = race_fit_q(r, e, copy, race_rows(r, e), r->Y);
-	if (!s) s = race_predict(e, copy, &held);
+	if (!s) s = race_predict_held(r, e, copy);
 	free(block);
 	return s;
 }
 
+static odvgp_status race_refuse(odvgp_info *info, const char *why)
+{
+	memset(info, 0, sizeof *info);
+	snprintf(info->text, sizeof info->text, "%s", why);
+	return info->status = ODVGP_E_ARG;
+}
+
+/*  Training goes on as if there had been no score. Afterwards the entry waits. */
 static odvgp_status race_score(const race *r, race_entry *e)
 {
 	double sum = 0;
 	e->flops += e->score_flops;
-	odvgp_status s = r->folds ? race_folds(r, e) : race_held_out(r, e);
+	odvgp_status s = race_wake(r, e);
+	if (!s && race_has_best_q(e))
+		s = race_fit_q(r, e, e->model, race_rows(r, e), race_targets(r, e));
+	if (s) return s;
+	int followed = 0;
+	for (int i = 0; i < r->count; i++)
+		followed |= r->list[i].late && &r->list[r->list[i].from] == e;
+	race_drop(e->last);
+	e->last = NULL;
+	if (followed) s = race_take(&e->last, e->model, 0, &e->info);
+	if (s) return s;
+	race_write(e);
+	s = r->folds ? race_folds(r, e) : race_held_out(r, e);
+	if (e->file) race_leave_model(e);
+	const char *refused = s || !r->judge ? NULL : r->judge(r->user, r, e);
+	if (refused) s = race_refuse(&e->info, refused);
 	for (ptrdiff_t i = 0; i < r->valid && !s; i++) sum += (double)e->logp[i];
 	if (!s && isfinite(sum)) e->mean = sum / (double)r->valid;
 	return s;
@@ -420,55 +627,137 @@ static int race_wins(const race *r, const race_entry *a, const race_entry *b)
 	return race_is_costlier(r, a, b) ? gain > error : gain >= -error;
 }
 
-/* ---- the race ---- */
+/* ---- memory ---- */
 
-/*  Gives an entry's memory back, but for its results in numbers. */
-static void race_leave(race_entry *e)
+/*  Bytes beside a model while it is scored: what q's optimum takes, or a predictor with its scratch,
+    of which the products' packed panels are PACKED numbers. */
+static double race_score_bytes(const race_entry *e, const odvgp_model *model)
 {
-	free(e->block);
-	e->block = NULL;
-	e->model = NULL;
+	const double PACKED = 94000;
+	const odvgp_config *c = odvgp_model_config(model);
+	double points = (double)(c->layer[0].M + c->layer[0].M_gamma),
+		   scratch = (PACKED + 2 * RACE_ROWS * points) * sizeof(odvgp_real),
+		   fits = e->fit_q ? (double)odvgp_fit_q_scratch(model, NULL) : 0;
+	return fmax((double)odvgp_predictor_size(model, NULL) + scratch, fits);
 }
+
+/*  Of an entry: *file, and the most that it takes otherwise, less what the caller's rows are. Makes its
+    model for a moment. */
+static double race_entry_bytes(const race *r, const race_entry *e, double *file)
+{
+	odvgp_model *model;
+	odvgp_config part = race_resize(&e->config, r->valid - r->valid / (r->folds ? r->folds : 1));
+	double size = (double)odvgp_model_size(&e->config, NULL), most = size, score = size;
+	void *block = size > 0 ? malloc((size_t)size) : NULL;
+	*file = 0;
+	if (block && !odvgp_model_init(&model, &e->config, block, (size_t)size, NULL)) {
+		*file = (double)odvgp_save_size(model, 0, NULL);
+		for (int k = 0; k < e->warm_count && e->from < 0; k++)
+			most = fmax(most, size + (double)odvgp_warm_start_scratch(model, &e->warm[k], NULL));
+		if (r->folds) score = (double)odvgp_model_size(&part, NULL) + *file / 2;
+		most = fmax(most, score + *file + race_score_bytes(e, model));
+	}
+	free(block);
+	return most;
+}
+
+/*  About how many bytes the race takes at most: those of one entry, and the largest files of others, of
+    which half wait. */
+static double race_bytes(const race *r)
+{
+	int order[RACE_MOST], left = race_choose(r, order), waiting = left > 2 ? (left + 1) / 2 : 1;
+	double own[RACE_MOST], file[RACE_MOST], most = 0;
+	for (int k = 0; k < left && left > 1; k++)
+		own[k] = race_entry_bytes(r, &r->list[order[k]], &file[k]);
+	for (int k = 0; k < left && left > 1; k++) {
+		double sum = own[k];
+		for (int i = 0; i < left; i++) {
+			int larger = 0;
+			for (int j = 0; j < left; j++)
+				larger += j != k && (file[j] > file[i] || (file[j] >= file[i] && j < i));
+			if (i != k && larger < waiting) sum += file[i];
+		}
+		most = fmax(most, sum);
+	}
+	return most;
+}
+
+/* ---- the race ---- */
 
 static void race_free(race *r)
 {
 	for (int i = 0; i < r->count; i++) {
 		race_leave(&r->list[i]);
 		free(r->list[i].logp);
-		r->list[i].logp = NULL;
+		free(r->list[i].moments);
+		r->list[i].logp = r->list[i].moments = NULL;
 	}
 }
 
 /*  Does what an entry failed with end the race? */
 static int race_ends(odvgp_status s) { return s == ODVGP_E_STOPPED || s == ODVGP_E_MEMORY; }
 
-/*  A round of the entries `order` [left]: steps and scores, then the better half comes first. */
-static odvgp_status race_round(race *r, int *order, int left, double each)
+/*  The first round starts it. */
+static odvgp_status race_run_entry(race *r, int i, double each)
 {
-	for (int k = 0; k < left; k++) {
-		race_entry *e = &r->list[order[k]];
-		odvgp_status s = e->info.status;
-		if (!s) race_tell(r, order[k], RACE_STEPS);
-		if (!s) s = race_train(r, e, each);
-		if (!s) race_tell(r, order[k], RACE_SCORE);
-		if (!s) s = race_score(r, e);
+	race_entry *e = &r->list[i];
+	odvgp_status s = e->info.status;
+	if (!s && !e->rounds) {
+		race_tell(r, i, RACE_START);
+		int lost = e->from >= 0 && !r->list[e->from].start;
+		s = lost ? r->list[e->from].info.status : race_start(r, e);
+	}
+	if (!s) race_tell(r, i, RACE_STEPS);
+	if (!s) s = race_train(r, e, each);
+	if (!s) race_tell(r, i, RACE_SCORE);
+	if (!s) s = race_score(r, e);
+	e->info.status = s;
+	e->rounds++;
+	if (!s) return s;
+	race_leave_model(e);
+	e->mean = -HUGE_VAL;
+	return s;
+}
+
+static void race_swap(int *order, int i, int k)
+{
+	int swap = order[i];
+	order[i] = order[k];
+	order[k] = swap;
+}
+
+/*  Operations that a late entry has for steps in the next round: its start and a costlier score come
+    out of them. */
+static double race_late_each(const race *r, const int *order, int left, int late, double each)
+{
+	const race_entry *e = &r->list[late];
+	double score = 0;
+	for (int k = 0; k < left; k++)
+		if (order[k] != late) score = fmax(score, r->list[order[k]].score_flops);
+	return each - e->start_flops - fmax(0, e->score_flops - score);
+}
+
+/*  A round of the entries `order` [left], of which one may be late: steps and scores, then the better
+    `stay` come first, and the others are out. */
+static odvgp_status race_round(race *r, int *order, int left, int stay, double each)
+{
+	double late = 0;
+	for (int k = 0; k < left; k++)
+		if (r->list[order[k]].late && !r->list[order[k]].rounds)
+			late = race_late_each(r, order, left, order[k], each);
+	for (int i = 0; i < left; i++) {
+		const race_entry *e = &r->list[order[i]];
+		odvgp_status s = race_run_entry(r, order[i], e->late && !e->rounds ? late : each);
 		if (race_ends(s)) return s;
-		e->info.status = s;
-		if (s) e->mean = -HUGE_VAL;
-		e->rounds++;
+		for (int k = i; k > 0 && r->list[order[k]].mean > r->list[order[k - 1]].mean; k--)
+			race_swap(order, k, k - 1);
+		/* Its values at the start stay for those that follow it. */
+		if (left > 2 && i >= stay) race_out(&r->list[order[i]]);
 	}
-	for (int i = 1; i < left; i++)
-		for (int k = i; k > 0 && r->list[order[k]].mean > r->list[order[k - 1]].mean; k--) {
-			int swap = order[k];
-			order[k] = order[k - 1];
-			order[k - 1] = swap;
-		}
+	if (left > 2) return ODVGP_OK;
 	/* The last two: the costlier one must be clearly better. */
-	if (left == 2 && race_wins(r, &r->list[order[1]], &r->list[order[0]])) {
-		int swap = order[0];
-		order[0] = order[1];
-		order[1] = swap;
-	}
+	if (race_wins(r, &r->list[order[1]], &r->list[order[0]])) race_swap(order, 0, 1);
+	race_out(&r->list[order[1]]);
 	return ODVGP_OK;
 }
 
@@ -488,48 +777,52 @@ static void race_result(race *r, int winner)
 		r->gain = race_difference(r, w, &r->list[0], &r->error);
 }
 
-/*  Runs it. Afterwards list[winner].model is the winner's, after `done` of its steps, or NULL where
-    nothing was to race; race_free gives all memory back. Returns E_STOPPED or E_MEMORY; an entry
-    that fails otherwise is out, and its info says why. If all fail, the first wins, without a
-    model. */
+/*  After the first round: lets a late entry in, if it has room for a step. */
+static void race_join(race *r, int *order, int left, double each)
+{
+	int late = r->joins && left > 1 ? r->joins(r->user, r, order, left) : -1;
+	if (late < 0) return;
+	const race_entry *e = &r->list[late];
+	int lost = e->from >= 0 && !r->list[e->from].start;
+	if (lost || race_late_each(r, order, left, late, each) < e->step_flops) return;
+	race_out(&r->list[order[left - 1]]);
+	order[left - 1] = late;
+}
+
+/*  Runs it. Afterwards race_wake makes list[winner].model, the winner's after `done` of its steps, or
+    leaves it NULL where nothing was to race; race_free gives all memory back. Returns E_STOPPED or
+    E_MEMORY; an entry that fails otherwise is out, and its info says why. If all fail, the first
+    wins, without a model. */
 static odvgp_status race_run(race *r)
 {
-	enum { MOST = 32 };
-	int order[MOST], left;
+	int order[RACE_MOST], left;
 	odvgp_status s = ODVGP_OK;
 	r->winner = 0;
 	r->added = r->gain = r->error = 0;
 	for (int i = 0; i < r->count; i++) {
 		race_entry *e = &r->list[i];
 		e->model = NULL;
-		e->block = NULL;
-		e->logp = NULL;
+		e->block = e->file = NULL;
+		e->start = e->last = NULL;
+		e->logp = e->moments = NULL;
 		e->done = e->rounds = 0;
 		e->flops = 0;
 		e->mean = -HUGE_VAL;
 		memset(&e->info, 0, sizeof e->info);
 	}
-	if (r->count < 1 || r->count > MOST || r->valid < 2 || !(r->share > 0 && r->share < 1))
+	if (r->count < 1 || r->count > RACE_MOST || r->valid < 2 || !(r->share > 0 && r->share < 1))
 		return ODVGP_E_ARG;
 	left = race_choose(r, order);
 	r->rounds = race_rounds(left);
 	if (left < 2) return ODVGP_OK;
 	double room = race_room(r, order, left);
-	for (int k = 0; k < left; k++) {
-		race_entry *e = &r->list[order[k]];
-		race_tell(r, order[k], RACE_START);
-		int lost = e->from >= 0 && r->list[e->from].info.status;
-		s = lost ? r->list[e->from].info.status : race_start(r, e);
-		if (race_ends(s)) return s;
-		e->info.status = s;
+	for (int stay, round = 0; left > 1 && !s; left = stay, round++) {
+		double each = race_each(room, r->rounds, left);
+		if (round == 1) race_join(r, order, left, each);
+		stay = (left + 1) / 2;
+		s = race_round(r, order, left, stay, each);
 	}
-	while (left > 1) {
-		s = race_round(r, order, left, race_each(room, r->rounds, left));
-		if (s) return s;
-		int stay = (left + 1) / 2;
-		for (int k = stay; k < left; k++) race_leave(&r->list[order[k]]);
-		left = stay;
-	}
+	if (s) return s;
 	int winner = r->list[order[0]].info.status ? 0 : order[0];
 	if (r->list[winner].info.status) race_leave(&r->list[winner]);
 	race_result(r, winner);
@@ -566,14 +859,26 @@ static odvgp_schedule race_rest(const odvgp_schedule *s, ptrdiff_t done)
 	return rest;
 }
 
+/*  Of an entry that goes on as a model of more rows: keeps the values, q included, in place of the
+    model. */
+static odvgp_status race_settle(const race *r, race_entry *e, odvgp_info *info)
+{
+	odvgp_status s = race_wake(r, e);
+	if (s) return s;
+	race_drop(e->start);
+	s = race_take(&e->start, e->model, 1, info);
+	race_out(e);
+	return s;
+}
+
 /*  Gives a model of the same sizes and kernel, of other rows, that odvgp_init_data has initialised,
-    the parameters of an entry, q included, and the rest of its step sizes: it goes on for
-    entry->steps - entry->done steps, with empty moments. */
+    what race_settle has kept and the rest of the step sizes: it goes on for entry->steps -
+    entry->done steps, with empty moments. */
 static odvgp_status race_continue(const race_entry *e, odvgp_model *model, odvgp_info *info)
 {
 	odvgp_schedule lr = race_rest(&e->config.optim.lr, e->done),
 				   natgrad = race_rest(&e->config.optim.natgrad_step, e->done);
-	odvgp_status s = race_copy(model, e->model, 1, info);
+	odvgp_status s = race_give(model, e->start, info);
 	return s ? s : odvgp_set_step_sizes(model, &lr, &natgrad, info);
 }
 

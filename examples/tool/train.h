@@ -1202,7 +1202,7 @@ static void give_back(training *t)
 	dataset_give_back(t->all);
 	odvgp_model *model = model_make(t->settings, t->all, t->w, t->isa, &block, &unused);
 	odvgp_status s = model_init(model, t->all, t->w, &info);
-	if (!s) s = race_copy(model, old, 1, &info);
+	if (!s) s = race_copy(model, old, &info);
 	if (!s) s = odvgp_set_step_sizes(model, &lr, &step, &info);
 	odvgp_watch watch = library_watch(t->w->watch);
 	watch_begin(t->w->watch, "trains with the rows held out");
