@@ -28,14 +28,15 @@ FLOAT_TESTS := $(if $(SKIP_FLOAT),,$(filter-out $(NO_FLOAT),$(TESTS)))
 # runs in float only what BRIEF_FLOAT names.
 BRIEF_FLOAT := test_products test_factors test_oracle test_densities test_gradient test_compact \
                test_uncertain
-SLOW_FLOAT  := test_arguments test_base_kernels test_deep test_deep_images test_forged_files \
-               test_independent test_lbfgs test_likelihoods test_members test_members_steps \
-               test_mixing test_model test_optim test_patches test_path test_predict test_recovery \
-               test_rows test_save_load test_start test_terms test_training
+SLOW_FLOAT  := test_arguments test_base_kernels test_deep test_deep_images test_expressions \
+               test_forged_files test_independent test_lbfgs test_likelihoods test_members \
+               test_members_steps test_mixing test_model test_optim test_patches test_path \
+               test_predict test_recovery test_rows test_save_load test_start test_terms \
+               test_training
 # These do not look at an instruction set, or call for nothing that others do not; the tool only
 # chooses one.
 NO_ISA      := test_alias test_arguments test_config test_deep_images test_export test_files \
-               test_forged_files test_independent test_pool test_tape
+               test_forged_files test_independent test_pool test_tape test_terms
 EXAMPLES    := $(sort $(wildcard examples/[0-9]*.c)) examples/deep.c examples/casadi.c
 LESSONS     := $(sort $(wildcard examples/lessons/[0-9]*.c))
 
@@ -158,7 +159,9 @@ $(LINKED:%=$(1)/%): $(1)/%: tests/%.c $(1)/internals.o $(INTERNALS)/odvgp.h
 	$$(call compile,-DODVGP_USE_PTHREADS= $(2))
 endef
 FLOAT := -DODVGP_FLOAT -DODVGP_KEEP_NAMES
-$(B)/internals.o $(B)/f32/internals.o: CFLAGS := -O2
+# With -O1 this takes half of the time; in float as users compile it, the tests run with a CBLAS.
+$(B)/internals.o: CFLAGS := -O2
+$(B)/f32/internals.o: CFLAGS := -O1
 $(LINKED:%=$(B)/%) $(LINKED:%=$(B)/f32/%): CFLAGS := -Og
 $(eval $(call with_internals,$(B)))
 $(eval $(call with_internals,$(B)/f32,$(FLOAT)))
@@ -198,8 +201,8 @@ $(B)/tool.data/trained: $(B)/tool tests/tool/tool.sh
 	@sh tests/tool/tool.sh $< --data
 
 # Two builds of the library in one program.
-BASE_KERNELS := $(addsuffix /test_base_kernels,$(B) $(B)/f32 $(B)/sanitize $(B)/sanitize/f32 \
-                $(B)/cover)
+EACH         := $(B) $(B)/f32 $(B)/sanitize $(B)/sanitize/f32 $(B)/cover
+BASE_KERNELS := $(EACH:%=%/test_base_kernels)
 $(BASE_KERNELS): LIBS := tests/base_kernels_two.c $(LIBS)
 $(BASE_KERNELS): tests/base_kernels_two.c tests/base_kernels.h
 
@@ -531,11 +534,11 @@ include bench/studies.mk
 $(B)/cover/internals.o $(TESTS:%=$(B)/cover/%): CFLAGS := -O1
 $(eval $(call with_internals,$(B)/cover,--coverage))
 # One with the code of a controller, and of two that lack something.
-COMPACT := $(BASE_KERNELS:%/test_base_kernels=%/test_compact)
+COMPACT := $(EACH:%=%/test_compact)
 $(COMPACT): LIBS += tests/compact_only.c tests/compact_few.c tests/compact_others.c
 $(COMPACT): tests/compact_only.c tests/compact_few.c tests/compact_others.c \
             tests/compact_only.h odvgp.h
-FLOAT_ONLY := $(BASE_KERNELS:%/test_base_kernels=%/test_float_only)
+FLOAT_ONLY := $(EACH:%=%/test_float_only)
 $(FLOAT_ONLY): LIBS += tests/float_only.c
 $(FLOAT_ONLY): tests/float_only.c tests/float_only.h odvgp.h
 $(OWN:%=$(B)/cover/%): $(B)/cover/%: tests/%.c

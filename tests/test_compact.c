@@ -312,6 +312,7 @@ TEST(moments_of_y_of_every_likelihood)
 	for (size_t k = 0; k < sizeof likelihoods / sizeof *likelihoods; k++)
 		for (int v = 0; v < 3; v++) {
 			const odvgp_likelihood kind = likelihoods[k].kind;
+			if (test_size(0, v != (int)(k % 3))) continue;
 			/* e^60 is no use */
 			if (v > 1 && kind >= ODVGP_LIKELIHOOD_POISSON && kind <= ODVGP_LIKELIHOOD_GAMMA) break;
 			char what[60];

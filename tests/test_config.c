@@ -1,5 +1,6 @@
 /*  The table of a config's fields. The header is compiled without padding, so that a field that
-    is missing in the table is detected. */
+    is missing in the table is detected, and without instruction sets, on which it does not
+    depend. */
 #include <errno.h>
 #include <fcntl.h>
 #include <float.h>
@@ -13,11 +14,7 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
-#if defined(__x86_64__) || defined(__i386__)
-#include <immintrin.h>
-#elif defined(__ARM_NEON)
-#include <arm_neon.h>
-#endif
+#define ODVGP_NO_SIMD
 #pragma pack(push, 1)
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"

@@ -514,7 +514,7 @@ TEST(integrals_of_several_functions)
 		int softmax = !strcmp(s.name, "softmax"), nested = s.F == 3 && softmax,
 			noise = !strcmp(s.name, "heteroscedastic");
 		if (s.F == 1) continue;
-		for (round = 0; round < (nested ? 3 : test_size(12, 8)); round++) {
+		for (round = 0; round < (nested ? test_size(3, 1) : test_size(12, 3)); round++) {
 			double y = some_target(&s), mean[MOST_F], var[MOST_F], want, got, tol;
 			ptrdiff_t i;
 			int what, far = !nested && round % 3 == 2;

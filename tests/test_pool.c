@@ -547,15 +547,19 @@ typedef struct explorer {
 /*  Returns 1 if a state is new. */
 static int add_state(explorer *e, const state *s)
 {
-	uint64_t a = 1, b = 2, word;
+	enum { LANES = 4, WORDS = (sizeof *s + 7) / 8, ROUNDS = (WORDS + LANES - 1) / LANES };
+	uint64_t a = 1, b = 2, lane[LANES] = {1, 2, 3, 4}, word[ROUNDS * LANES] = {0};
 	size_t i, at;
-	for (i = 0; i < sizeof *s; i += sizeof word) {
-		word = 0;
-		memcpy(&word, (const byte *)s + i,
-				sizeof *s - i < sizeof word ? sizeof *s - i : sizeof word);
-		a = (a ^ word) * 0x9e3779b97f4a7c15u;
+	memcpy(word, s, sizeof *s);
+	for (i = 0; i < ROUNDS * LANES; i += LANES) /* lanes do not wait for each other */
+		for (at = 0; at < LANES; at++) {
+			lane[at] = (lane[at] ^ word[i + at]) * 0x9e3779b97f4a7c15u;
+			lane[at] ^= lane[at] >> 29;
+		}
+	for (i = 0; i < LANES; i++) {
+		a = (a ^ lane[i]) * 0x9e3779b97f4a7c15u;
 		a ^= a >> 29;
-		b = (b + word) * 0xbf58476d1ce4e5b9u;
+		b = (b + lane[i]) * 0xbf58476d1ce4e5b9u;
 		b ^= b >> 31;
 	}
 	a |= 1;

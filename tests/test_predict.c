@@ -633,7 +633,7 @@ TEST(awkward_data_work)
 		Y[i] = (odvgp_real)(2 * sin(1.2 * (double)X[i * D]) + (double)X[i * D + 1] +
 							0.05 * test_normal());
 	}
-	for (mg = 0; mg <= 12; mg += 12) {
+	for (mg = test_size(0, 12); mg <= 12; mg += 12) {
 		plain = works("plain", N, D, 1, 15, mg, X, Y, 300, NULL, &events);
 		CHECK_SAY(plain < 0.5, "plain: error %.3g of the spread", plain);
 		CHECK(events.jitter_raised == 0 && events.step_undone == 0);

@@ -31,8 +31,8 @@ static void heap_free(void *at)
 	free(h);
 }
 
-#define malloc(n)  heap_take(n)
-#define free(at)   heap_free(at)
+#define malloc(n) heap_take(n)
+#define free(at)  heap_free(at)
 #include "race.h"
 #undef malloc
 #undef free
@@ -356,7 +356,7 @@ TEST(folds_score_without_a_trace)
 	CHECK(same_slots(won->model, same->model));
 	/* The same rows again: a density with the row itself among those of the posterior is larger. */
 	double sum = 0;
-	race_part all = {w->X, w->Y, N, same->logp};
+	race_part all = {w->X, w->Y, N, same->logp, NULL};
 	CHECK_STATUS(race_fit_q(&once->r, same, same->model, w->X, w->Y), ODVGP_OK);
 	CHECK_STATUS(race_predict(same, same->model, &all), ODVGP_OK);
 	for (int i = 0; i < N; i++) sum += (double)same->logp[i] / N;
@@ -365,6 +365,121 @@ TEST(folds_score_without_a_trace)
 	race_free(&once->r);
 	free(w);
 	free(once);
+}
+
+static int joins_third(void *user, const race *r, const int *order, int left)
+{
+	(void)user;
+	(void)order;
+	return left == 2 && r->list[0].rounds == 1 ? 3 : -1;
+}
+
+static int joins_none(void *user, const race *r, const int *order, int left)
+{
+	(void)user;
+	(void)r;
+	(void)order;
+	return left > 2 ? 3 : -1;
+}
+
+/*  It begins with the other's noise as Student's t, joins in the second round, and the share holds. */
+TEST(a_late_entry_takes_a_place)
+{
+	for (int k = 0; k < 6; k++) {
+		world *w = NEW(world, 1);
+		world_make(w);
+		w->r.joins = k < 5 ? joins_third : joins_none;
+		race_entry *late = &w->list[3];
+		late->late = 1;
+		late->from = 0;
+		late->config = w->list[0].config;
+		late->config.lik.kind = ODVGP_LIKELIHOOD_STUDENTT;
+		/* costlier to begin and to score; the last but one has no room for it */
+		late->start_flops = k == 1 ? 5 : 2;
+		late->score_flops = k == 2 ? 4 : 0.25;
+		late->step_flops = k == 3 ? 2.5 : 1;
+		if (k == 4) late->start_flops = 1e3;
+		CHECK_STATUS(race_run(&w->r), ODVGP_OK);
+		double whole = race_total(&w->r, &w->list[w->r.winner]) + w->r.added;
+		CHECK_SAY(w->r.added <= w->r.share * whole * (1 + 1e-12), "%g of %g", w->r.added, whole);
+		CHECK_INT(late->rounds, k < 4);
+		CHECK(k > 3 || (late->done >= 1 && isfinite(late->mean)));
+		int first = w->list[0].rounds + w->list[1].rounds + w->list[2].rounds;
+		CHECK_INT(first, 3 + (k < 4 ? 1 : 2));
+		race_free(&w->r);
+		free(w);
+	}
+}
+
+TEST(students_scale_is_that_of_the_noise)
+{
+	world *w = NEW(world, 1);
+	odvgp_real noise, scale, mu[12], q[12];
+	world_make(w);
+	race_entry *e = &w->list[1], *first = &w->list[0];
+	e->config = first->config;
+	e->config.lik.kind = ODVGP_LIKELIHOOD_STUDENTT;
+	e->from = 0;
+	first->fit_q = 1;
+	CHECK_STATUS(race_start(&w->r, first), ODVGP_OK);
+	CHECK_STATUS(race_start(&w->r, e), ODVGP_OK);
+	CHECK_STATUS(odvgp_get(first->model, "noise_variance", &noise, 1, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_get(e->model, "scale", &scale, 1, NULL), ODVGP_OK);
+	CHECK_NEAR(2 * scale * scale, noise, 1e3 * EPS * noise);
+	CHECK_STATUS(race_fit_q(&w->r, first, first->model, w->X, w->Y), ODVGP_OK);
+	CHECK_STATUS(odvgp_get(first->model, "q_mu", mu, 12, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_get(e->model, "q_mu", q, 12, NULL), ODVGP_OK);
+	CHECK(memcmp(mu, q, sizeof mu) == 0);
+	race_free(&w->r);
+	free(w);
+}
+
+/*  Refuses the second entry; of the third the log densities become those of the targets times e. */
+static const char *judges(void *user, const race *r, race_entry *e)
+{
+	int *seen = (int *)user;
+	ptrdiff_t n = r->valid;
+	for (ptrdiff_t i = 0; i < n; i++) {
+		double mean = (double)e->moments[i], var = (double)e->moments[n + i],
+			   d = (double)(r->folds ? r->Y : r->Y_valid)[i] - mean,
+			   logp = -0.5 * (log(6.283185307179586 * var) + d * d / var);
+		CHECK_SAY(fabs(logp - (double)e->logp[i]) <= 1e4 * EPS * (1 + fabs(logp)), "%g, not %g",
+				(double)e->logp[i], logp);
+		if (e == &r->list[2]) e->logp[i] -= 1;
+	}
+	++*seen;
+	return e == &r->list[1] ? "it is the second" : NULL;
+}
+
+TEST(a_judge_sees_moments_and_refuses)
+{
+	for (int folds = 0; folds < 2; folds++) {
+		world *w = NEW(world, 1), *plain = NEW(world, 1), *both[2] = {w, plain};
+		int seen = 0, fold[N];
+		for (int i = 0; i < N; i++) fold[i] = (i * 7) % 5;
+		for (int k = 0; k < 2; k++) {
+			world_make(both[k]);
+			for (int i = 0; i < ENTRIES; i++) both[k]->list[i].fit_q = 1;
+			if (folds) both[k]->r.valid = N;
+			if (folds) both[k]->r.folds = 5;
+			both[k]->r.fold = fold;
+		}
+		w->r.judge = judges;
+		w->r.user = &seen;
+		CHECK_STATUS(race_run(&w->r), ODVGP_OK);
+		CHECK(seen >= 4 && w->r.winner != 1);
+		CHECK(strcmp(w->list[1].info.text, "it is the second") == 0 && w->list[1].rounds == 1);
+		CHECK_STATUS(race_start(&plain->r, &plain->list[0]), ODVGP_OK);
+		CHECK_STATUS(race_start(&plain->r, &plain->list[2]), ODVGP_OK);
+		CHECK_STATUS(
+				odvgp_fit(plain->list[2].model, w->X, w->Y, w->list[2].done, NULL, NULL), ODVGP_OK);
+		CHECK_STATUS(race_score(&plain->r, &plain->list[2]), ODVGP_OK);
+		CHECK_NEAR(plain->list[2].mean, w->list[2].mean + 1, 1e4 * EPS);
+		race_free(&w->r);
+		race_free(&plain->r);
+		free(w);
+		free(plain);
+	}
 }
 
 /*  Means and differences by hand. */
@@ -547,6 +662,9 @@ int main(int argc, char **argv)
 	RUN(an_entry_may_have_rows_of_its_own);
 	RUN(folds_of_one_row_leave_one_out);
 	RUN(folds_score_without_a_trace);
+	RUN(a_late_entry_takes_a_place);
+	RUN(students_scale_is_that_of_the_noise);
+	RUN(a_judge_sees_moments_and_refuses);
 	RUN(the_costlier_entry_has_to_be_clearly_better);
 	RUN(what_fails_is_out);
 	RUN(the_rest_of_a_schedule);

@@ -277,9 +277,10 @@ static ptrdiff_t row_of(const fixture *a, const odvgp_real *z)
 /*  Compares each method with its definition; the sample contains all rows. */
 TEST(points_are_chosen_as_the_methods_say)
 {
+	enum { M = 16 };
 	int k, r;
 	for (k = 0; k < 4; k++) {
-		odvgp_config c = random_config(60, 2, 1, 25, 12);
+		odvgp_config c = random_config(60, 2, 1, M, 12);
 		double v[60], tolerance = BY_PRECISION(1e-9, 1e-3);
 		fixture a;
 		odvgp_real *z;
@@ -294,7 +295,7 @@ TEST(points_are_chosen_as_the_methods_say)
 		read_kernel(&a);
 		z = values(&a, "Z_beta");
 		/* Greedy selection takes the row with the largest variance given the points before it. */
-		for (i = 0; i < 25; i++) {
+		for (i = 0; i < M; i++) {
 			double most = 0;
 			residuals(&a, z, i, 0, v);
 			for (r = 0; r < 60; r++) most = v[r] > most ? v[r] : most;
@@ -303,7 +304,7 @@ TEST(points_are_chosen_as_the_methods_say)
 					v[row_of(&a, z + 2 * i)], most);
 		}
 		/* Residual selection: no row that is left out has a larger residual variance. */
-		residuals(&a, z, 25, (double)c.jitter.absolute, v);
+		residuals(&a, z, M, (double)c.jitter.absolute, v);
 		{
 			odvgp_real *zg = values(&a, "Z_gamma");
 			double least = HUGE_VAL, left = 0;
@@ -315,7 +316,7 @@ TEST(points_are_chosen_as_the_methods_say)
 				CHECK(g == 0 || v[r] <= v[row_of(&a, zg + 2 * g - 2)] + tolerance);
 			}
 			for (j = 0; j < 60; j++)
-				if (!chosen[j] && new_rows(a.X + 2 * j, 1, z, 25, 2) && v[j] > left) left = v[j];
+				if (!chosen[j] && new_rows(a.X + 2 * j, 1, z, M, 2) && v[j] > left) left = v[j];
 			CHECK_SAY(least >= left - tolerance, "kernel %d: %.6g was taken and %.6g left", k,
 					least, left);
 			free(zg);
@@ -334,7 +335,7 @@ TEST(points_are_chosen_as_the_methods_say)
 			const ref_base *base = &a.k.base[j / 2];
 			length[j % 2] = fmin(length[j % 2], (double)base->lengthscale[base->ard ? j % 2 : 0]);
 		}
-		for (i = 1; i < 25; i++) {
+		for (i = 1; i < M; i++) {
 			double most = 0;
 			for (r = 0; r < 60; r++) {
 				v[r] = HUGE_VAL;
@@ -506,7 +507,7 @@ TEST(centres_differ_while_there_are_rows_that_do)
 	odvgp_real *X = NEW(odvgp_real, N), *Y = NEW(odvgp_real, N), z[M];
 	int kind, seed, i;
 	for (kind = 0; kind < 2; kind++)
-		for (seed = 0; seed < 6; seed++) {
+		for (seed = 0; seed < test_size(6, 2); seed++) {
 			ptrdiff_t n = kind ? 150 : N;
 			odvgp_config c = odvgp_config_defaults(n, 1, 1, M, 0);
 			odvgp_model *m;

@@ -94,7 +94,7 @@ static double excess(double chi2, double freedom)
 }
 TEST(permutations_are_equally_likely)
 {
-	const int per = test_size(400, 100);
+	const int per = test_size(400, 30);
 	static const ptrdiff_t sizes[] = {2, 3, 4, 5, 7, 12, 31, 63, 64, 65, 100};
 	int round;
 	size_t s;

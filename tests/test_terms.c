@@ -1,5 +1,7 @@
-/*  A build for kernels of one term, which has the smallest tables. */
+/*  A build for kernels of one term, which has the smallest tables; these do not depend on the
+    instruction set. */
 #define ODVGP_MAX_BASE_KERNELS 1
+#define ODVGP_NO_SIMD
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
 #include "test.h"

@@ -745,6 +745,7 @@ TEST(calls_take_little_stack)
 		odvgp_config cfg = odvgp_config_defaults(ROWS, INPUTS, OUTPUTS, 33, 50);
 		int stack = i % 2;
 		kept k;
+		if (stack && test_size(0, i / 2 < test_isas.count - 1)) continue;
 		memset(&k, 0, sizeof k);
 		cfg.layer[0].kernel = "rq * polynomial(0.1) + periodic(2) * matern12 + linear(ard) * rbf + "
 							  "constant + white(0.1)";

@@ -8,7 +8,7 @@
 #include "test.h"
 #include "models.h"
 
-enum { N = 60, STEPS = 4, STOPS = 20, INIT = ODVGP_PHASE_COUNT, WARM, FIT_Q, FIT, CALLS };
+enum { N = 60, STEPS = 4, INIT = ODVGP_PHASE_COUNT, WARM, FIT_Q, FIT, CALLS };
 
 typedef struct job {
 	const char *what;
@@ -48,7 +48,7 @@ typedef struct seen {
 	int calls, stop;                 /* stop: at this call; 0: never */
 	int of_phase[ODVGP_PHASE_COUNT]; /* calls */
 	int after;                       /* calls that came after the stop */
-	int reports;
+	int reports, reported[STEPS]; /* the calls with a report */
 	int ended; /* the last step was the training's last */
 } seen;
 
@@ -62,6 +62,7 @@ static int see(void *user, const odvgp_progress *at)
 			(long)at->done, (long)at->total);
 	s->of_phase[at->phase]++;
 	if (at->report) {
+		if (s->reports < STEPS) s->reported[s->reports] = s->calls;
 		s->reports++;
 		s->ended = at->report->converged || at->report->stuck;
 	}
@@ -105,10 +106,19 @@ typedef struct file {
 	uint64_t fitted;
 } file;
 
-/*  Saving factors what is out of date, which leaves its jitter in the events. */
+/*  Saving factors what is out of date, which leaves its jitter in the events; it saves what is kept
+    from earlier, valid or not. */
 static file file_of(odvgp_model *m)
 {
 	file f;
+	if (!m->state.good_valid) gp__zero(m->good, m->par.count);
+	for (int i = 0; i < m->units; i++)
+		for (int b = 0; b < GP__BLOCKS; b++) {
+			const gp__block *block = &m->unit[i].block[b];
+			if (m->state.nat_valid >> block->number & 1) continue;
+			gp__zero(block->P, m->unit[i].P * block->natural * block->M);
+			gp__zero(block->j, m->unit[i].P * block->natural);
+		}
 	for (int i = 0; i < m->units; i++)
 		for (int k = 0; k < GP__JITTERS; k++)
 			gp__jitter_moved(&m->tape, &m->unit[i].jitter[k]);
@@ -173,7 +183,7 @@ static const char *run_names[] = {"init_data", "warm_start", "fit_q", "fit"};
 /*  Stops at call k: an error, the model as before (fit: with whole steps), and then the same end. */
 static void stop_at(trial *t, int k, const file *before, const file *end)
 {
-	seen s = {0, k, {0}, 0, 0, 0};
+	seen s = {0, k, {0}, 0, 0, {0}, 0};
 	odvgp_watch watch = {see, &s};
 	odvgp_info info = no_info();
 	trial_begin(t);
@@ -220,7 +230,7 @@ static void run_of(const job *j, int run)
 			info.text);
 	file end = file_of(t.m);
 	trial_end(&t);
-	seen s = {0, 0, {0}, 0, 0, 0};
+	seen s = {0, 0, {0}, 0, 0, {0}, 0};
 	odvgp_watch watch = {see, &s};
 	trial_begin(&t);
 	CHECK_SAY(trial_go(&t, &watch, &info) == ODVGP_OK, "%s: %s", j->what, info.text);
@@ -235,8 +245,12 @@ static void run_of(const job *j, int run)
 									   : ODVGP_PHASE_STEP;
 	CHECK_SAY(s.of_phase[phase] > 2, "%s, %s: %d calls", j->what, run_names[run - INIT],
 			s.of_phase[phase]);
-	int stride = s.calls > STOPS ? s.calls / STOPS : 1;
-	for (int k = 1; k <= s.calls; k += k < 10 ? 1 : stride) stop_at(&t, k, &before, &end);
+	int stops = test_size(20, 4), stride = s.calls > stops ? s.calls / stops : 1;
+	for (int k = 1; k <= s.calls; k += k < stops / 2 ? 1 : stride) stop_at(&t, k, &before, &end);
+	/* the ends of steps: the last calls before what cannot be undone */
+	for (int i = 0; i < s.reports && i < STEPS; i += test_size(1, STEPS - 1))
+		for (int k = s.reported[i] - test_size(4, 2); k < s.reported[i]; k++)
+			if (k > 0) stop_at(&t, k, &before, &end);
 	stop_at(&t, s.calls, &before, &end);
 	free(before.at), free(end.at), free(watched.at);
 }

@@ -2,7 +2,11 @@
     the race between them (race.h).
 
     The first candidate is what plan.h says. The others are rows of one table: other members, sizes
-    and kernels, with the same warm starts, and as many steps as take the same counted operations.
+    and kernels, with the same warm starts, and as many steps as take the same counted operations;
+    of a skewed target or one with far values also its logarithm or asinh. After the first round one
+    more may take a place: Student's t where the best one's 50 % bands hold too many rows, matern12
+    where matern32 is clearly the best. All score by the log density of the target itself,
+    standardised, counts by their probability.
 
     Fewer than FOLDS_ROWS rows are all trained on, and score by FOLDS folds, which the seed draws. Of
     more rows, and of classes or many inputs, some are held out and score: a tenth, or up to a fifth
@@ -14,7 +18,13 @@
 #include "race.h"
 #include "train.h"
 
-enum { MOST_TRIES = 8, LEAST_VALID = 200, RACE_LEAST_ROWS = 500, MOST_WARM = 8 };
+enum {
+	MOST_TRIES = 8,
+	MOST_ENTRIES = MOST_TRIES + 4,
+	LEAST_VALID = 200,
+	RACE_LEAST_ROWS = 500,
+	MOST_WARM = 8
+};
 enum { FOLDS = 5, FOLDS_ROWS = 2000, FOLDS_LEAST_ROWS = 100, ROWS_AN_INPUT = 10 };
 /*  SHORT: where validation may end the winner's training long before its last step. */
 static const double RACE_SHARE = 1.0 / 3, RACE_SHARE_SHORT = 0.15;
@@ -25,10 +35,11 @@ static const double MOST_EXACT_BYTES = 1.25e9;
 
 typedef struct choice {
 	/* Its options before plan.h, and of each candidate. */
-	options before, o[MOST_TRIES];
-	race_entry list[MOST_TRIES];
-	char name[MOST_TRIES][100];
-	odvgp_warm warm[MOST_TRIES][MOST_WARM];
+	options before, o[MOST_ENTRIES];
+	race_entry list[MOST_ENTRIES];
+	char name[MOST_ENTRIES][100];
+	odvgp_warm warm[MOST_ENTRIES][MOST_WARM];
+	odvgp_likelihood likelihood[MOST_ENTRIES];
 	race r;
 	/* All rows of training; those to fit, with folds the same ones, and those held out; Y as the
 	   library takes it. */
@@ -48,7 +59,16 @@ typedef struct choice {
 	ptrdiff_t distinct;
 	int tails;
 	/* Both parts' rows of candidates that transform columns, else NULL. */
-	double *X[MOST_TRIES], *X_valid[MOST_TRIES];
+	double *X[MOST_ENTRIES], *X_valid[MOST_ENTRIES];
+	/* What learns a transform of the target has targets of its own, and their mean and scale. */
+	const dataset *d;
+	double *Y[MOST_ENTRIES], *Y_valid[MOST_ENTRIES], y_scales[MOST_ENTRIES][2];
+	odvgp_transform target[MOST_ENTRIES];
+	/* Of transform_words: what may help the target; are there whole numbers from 0 on? */
+	int target_kind, counts;
+	/* At the last score: squared errors of the means [valid]; rows inside the 50 % bands. */
+	double *squares[MOST_ENTRIES];
+	ptrdiff_t inside[MOST_ENTRIES];
 } choice;
 
 /* ---- rows ---- */
@@ -207,6 +227,190 @@ static int has_tails(const dataset *d)
 	return 0;
 }
 
+/* ---- targets ---- */
+
+/*  The training targets in their units, sorted; NULL: they are on the disk. */
+static double *sorted_targets(const dataset *d)
+{
+	if (d->disk) return NULL;
+	double *y = take_doubles(d->train.n, 1);
+	for (ptrdiff_t i = 0; i < d->train.n; i++)
+		y[i] = d->s.y_mean[0] + d->s.y_scale[0] * d->train.Y[i];
+	qsort(y, (size_t)d->train.n, sizeof *y, by_number);
+	return y;
+}
+
+/*  Skewed targets may become logarithms, those with far values asinh; of normal ones none is either. */
+static int target_kind_of(const double *y, ptrdiff_t n)
+{
+	double low = y[n / 2] - y[0], high = y[n - 1] - y[n / 2], middle = y[n - 1 - n / 4] - y[n / 4];
+	return high > 5 * low             ? ODVGP_TRANSFORM_LOG
+		   : low + high > 10 * middle ? ODVGP_TRANSFORM_ASINH
+									  : ODVGP_TRANSFORM_NONE;
+}
+
+/*  Whole numbers from 0 on, not just two. */
+static int are_counts(const double *y, ptrdiff_t n, double unit)
+{
+	int values = 1;
+	for (ptrdiff_t i = 0; i < n; i++) {
+		if (fabs(y[i] - round(y[i])) > 1e-9 * unit || y[i] < -0.5) return 0;
+		values += i && y[i] > y[i - 1] + 0.5;
+	}
+	return values > 2;
+}
+
+static void choice_targets(choice *c)
+{
+	const dataset *d = c->d;
+	const schema *s = &d->s;
+	double *y = s->likelihood == ODVGP_LIKELIHOOD_GAUSSIAN ? sorted_targets(d) : NULL;
+	if (!y) return;
+	if (!s->y.kind) c->target_kind = target_kind_of(y, d->train.n);
+	c->counts = !s->y.kind && are_counts(y, d->train.n, fabs(s->y_mean[0]) + s->y_scale[0]);
+	/* A normal distribution would reach below 0. */
+	if (c->counts && s->y_mean[0] < 3 * s->y_scale[0] && !c->quiet)
+		fprintf(stderr,
+				"note: %s may hold counts, whole numbers from 0 on; --likelihood poisson "
+				"learns them as counts\n",
+				COLUMN_TEXT(s->targets[0].column, s->targets[0].name));
+	free(y);
+}
+
+/*  Are all of a part's targets where the transform is? In their units they are shift + scale y. */
+static int target_takes(const schema *s, const part *p, double shift, double scale)
+{
+	for (ptrdiff_t i = 0; i < p->n; i++)
+		if (isnan(target_of(s, shift + scale * p->Y[i]))) return 0;
+	return 1;
+}
+
+/*  Gives parts of standardised targets, the first of which is fitted, the transform s->y, and s its mean
+    and scale. */
+static void target_change(schema *s, part **parts, int count)
+{
+	double shift = s->y_mean[0], scale = s->y_scale[0];
+	for (int p = 0; p < count; p++)
+		for (ptrdiff_t i = 0; i < parts[p]->n; i++)
+			parts[p]->Y[i] = target_of(s, shift + scale * parts[p]->Y[i]);
+	odvgp_column_scales(parts[0]->Y, parts[0]->n, 1, s->y_mean, s->y_scale, NULL);
+	for (int p = 0; p < count; p++)
+		odvgp_standardise(parts[p]->Y, parts[p]->n, 1, s->y_mean, s->y_scale, parts[p]->Y, NULL);
+}
+
+/*  Candidate k learns a transform of the target. Returns 0 if there is none for some row. */
+static int candidate_target(choice *c, int k, int kind)
+{
+	const dataset *d = c->d;
+	schema s = c->fit.s;
+	part fit = c->fit.train, held = c->held, *parts[2] = {&fit, &held};
+	double scales[2] = {s.y_mean[0], s.y_scale[0]}, *y = sorted_targets(&c->fit);
+	const char *none = transform_fit(&s.y, kind, y, fit.n);
+	free(y);
+	held.Y = c->held_Y;
+	if (none || !target_takes(&s, &d->train, scales[0], scales[1]) ||
+			!target_takes(&s, &d->test, scales[0], scales[1]) ||
+			!target_takes(&s, &d->valid, scales[0], scales[1]))
+		return 0;
+	c->Y[k] = take_doubles(fit.n, 1);
+	c->Y_valid[k] = take_doubles(held.n, 1);
+	memcpy(c->Y[k], c->fit.Y, (size_t)fit.n * sizeof(double));
+	if (held.n) memcpy(c->Y_valid[k], held.Y, (size_t)held.n * sizeof(double));
+	fit.Y = c->Y[k];
+	held.Y = c->Y_valid[k];
+	s.y_mean = scales;
+	s.y_scale = scales + 1;
+	target_change(&s, parts, 2);
+	c->target[k] = s.y;
+	memcpy(c->y_scales[k], scales, sizeof scales);
+	c->list[k].Y = c->Y[k];
+	c->list[k].Y_valid = c->Y_valid[k];
+	return 1;
+}
+
+/*  The same of the dataset, for the winner. */
+static void choose_target(dataset *d, int kind)
+{
+	schema *s = &d->s;
+	part *parts[3] = {&d->train, &d->test, &d->valid};
+	double *y = sorted_targets(d);
+	odvgp_column_scales(y, d->train.n, 1, &s->y_raw[0], &s->y_raw[1], NULL);
+	transform_fit(&s->y, kind, y, d->train.n);
+	free(y);
+	target_change(s, parts, 3);
+}
+
+/*  log P(low < Z < high) of a standard normal Z, from the density in the middle where that is all. */
+static double log_between(double low, double high)
+{
+	double side = low + high > 0 ? 1 : -1, a = side > 0 ? low : -high, b = side > 0 ? high : -low,
+		   p = 0.5 * (erfc(a / sqrt(2)) - erfc(b / sqrt(2))), z = 0.5 * (low + high);
+	return p > 1e-280 ? log(p) : log(high - low) - 0.5 * (log(6.283185307179586477) + z * z);
+}
+
+/*  Within this of the mean, in standard deviations, is half of a normal distribution. */
+static const double HALF_BAND = 0.674489750196082;
+
+/*  A score is the log density of the standardised target itself, of counts log P(y - 1/2 < Y < y + 1/2);
+    a transform of the target is refused where its means are off by more, as exp of a large variance
+    makes them. */
+static const char *choice_judge(void *user, const race *r, race_entry *e)
+{
+	choice *c = user;
+	ptrdiff_t n = r->valid, k = e - r->list;
+	schema s = c->fit.s;
+	const double *Y = c->fold ? c->fit.Y : c->held_Y;
+	double shift = s.y_mean[0], scale = s.y_scale[0], g_shift = shift, g_scale = scale, sum = 0,
+		   squares = 0;
+	if (!e->moments) return NULL;
+	if (c->target[k].kind) {
+		s.y = c->target[k];
+		g_shift = c->y_scales[k][0];
+		g_scale = c->y_scales[k][1];
+	}
+	if (!c->squares[k]) c->squares[k] = take_doubles(n, 1);
+	c->inside[k] = 0;
+	for (ptrdiff_t i = 0; i < n; i++) {
+		double y = shift + scale * Y[i], mean = g_shift + g_scale * e->moments[i],
+			   var = g_scale * g_scale * e->moments[n + i], sd = sqrt(var), m = mean, v = var;
+		c->inside[k] += fabs(target_of(&s, y) - mean) <= HALF_BAND * sd;
+		if (c->counts) {
+			double low = target_of(&s, y - 0.5);
+			e->logp[i] = log(scale) + log_between(isnan(low) ? -HUGE_VAL : (low - mean) / sd,
+											  (target_of(&s, y + 0.5) - mean) / sd);
+		} else if (s.y.kind) e->logp[i] += log(target_slope(&s, y) * scale / g_scale);
+		target_moments(&s, &m, &v);
+		c->squares[k][i] = (m - y) * (m - y) / (scale * scale);
+		sum += c->squares[k][i] - (c->squares[0] ? c->squares[0][i] : 0);
+	}
+	if (!c->target[k].kind || !c->squares[0]) return NULL;
+	for (ptrdiff_t i = 0; i < n; i++) {
+		double more = c->squares[k][i] - c->squares[0][i] - sum / (double)n;
+		squares += more * more;
+	}
+	return sum <= sqrt(squares) ? NULL : "its means are worse than those of the target itself";
+}
+
+/*  Heavy tails call for Student's t, steps that matern32 has seen for matern12. */
+static int choice_joins(void *user, const race *r, const int *order, int left)
+{
+	const choice *c = user;
+	int best = order[0];
+	double n = (double)r->valid, error,
+		   gain = race_difference(r, &r->list[best], &r->list[order[1]], &error);
+	const char *kernel = c->o[best].value[OPT_KERNEL], *basis = c->o[best].value[OPT_BASIS];
+	int rough = left > 1 && strcmp(kernel, "matern32(ard)") == 0 && gain > error,
+		wide = r->list[best].moments && !c->counts &&
+			   (double)c->inside[best] > 0.5 * n + 1.5 * sqrt(n);
+	for (int k = 0; k < r->count; k++) {
+		int student = c->likelihood[k] == ODVGP_LIKELIHOOD_STUDENTT;
+		if (r->list[k].late &&
+				(student ? wide : rough && strcmp(c->o[k].value[OPT_BASIS], basis) == 0))
+			return k;
+	}
+	return -1;
+}
+
 /* ---- candidates ---- */
 
 /*  Options on their own memory. */
@@ -232,40 +436,59 @@ typedef struct variant {
 	int fast;
 	/* Of --transform, for all columns of numbers: only where one of them has long tails. */
 	const char *transform;
+	/* Of --target-transform: only where the target calls for it. */
+	int target;
+	/* It joins after the first round if choice_joins says so: STUDENT with this likelihood. */
+	int late;
 } variant;
+enum { LATE_STUDENT = 1, LATE_KERNEL };
 
 /*  The best come first: a race has --auto-tries - 1 of those that fit the data. What cannot win
     within the same operations stands behind; bench/results/auto.txt has the races. */
-#define ASINH    "all=asinh"
-#define SCORES   "all=linear"
-#define SHORT    "matern52(ard) + matern32(0.3, variance=0.1, ard)"
-#define ADDITIVE "matern52(ard) + additive(variance=0.1, ard)"
+#define ASINH      "all=asinh"
+#define LOG        ODVGP_TRANSFORM_LOG
+#define ASINH_OF_Y ODVGP_TRANSFORM_ASINH
+#define SCORES     "all=linear"
+#define SHORT      "matern52(ard) + matern32(0.3, variance=0.1, ard)"
+#define ADDITIVE   "matern52(ard) + additive(variance=0.1, ard)"
 static const variant variants[] = {
-		{0, 0, EXACT_ROWS, "exact", NULL, 0, 0, 1, "off", 0, NULL},
-		{0, 0, EXACT_ROWS, "exact", NULL, 0, 0, 1, "off", 0, ASINH},
-		{0, 0, EXACT_ROWS, "exact", "rbf(ard)", 0, 0, 1, "off", 0, NULL},
-		{0, 0, EXACT_ROWS, "exact", "matern32(ard)", 0, 0, 1, "off", 0, NULL},
-		{0, 0, EXACT_ROWS, "exact", SHORT, 0, 0, 1, "off", 0, NULL},
-		{0, 0, SGPR_ROWS, NULL, NULL, 0, 0, 1, NULL, 0, ASINH},
-		{0, 0, SGPR_ROWS, NULL, "matern32(ard)", 0, 0, 1, NULL, 0, NULL},
-		{0, 0, SGPR_ROWS, NULL, "rbf(ard)", 0, 0, 1, NULL, 0, NULL},
-		{0, SGPR_ROWS, PTRDIFF_MAX, "solve", NULL, 300, 300, 1, NULL, 0, NULL},
-		{0, SGPR_ROWS, PTRDIFF_MAX, "solve", NULL, 300, 300, 1, NULL, 0, ASINH},
-		{0, SGPR_ROWS, PTRDIFF_MAX, "orth", NULL, 300, 700, 1, NULL, 0, NULL},
-		{0, SGPR_ROWS, PTRDIFF_MAX, NULL, NULL, 0, 0, 1, NULL, 0, ASINH},
-		{0, SGPR_ROWS, PTRDIFF_MAX, "solve", "matern32(ard)", 300, 300, 1, NULL, 0, NULL},
-		{0, SGPR_ROWS, PTRDIFF_MAX, "solve", "rbf(ard)", 300, 300, 1, NULL, 0, NULL},
-		{0, 0, SGPR_ROWS, NULL, ADDITIVE, 0, 0, 1, NULL, 0, NULL},
-		{0, SGPR_ROWS, PTRDIFF_MAX, "solve", ADDITIVE, 300, 300, 1, NULL, 0, NULL},
-		{0, 0, SGPR_ROWS, "solve", NULL, 300, 300, 1, NULL, 0, NULL},
-		{0, 0, SGPR_ROWS, NULL, SHORT, 0, 0, 1, NULL, 0, NULL},
-		{0, 0, SGPR_ROWS, NULL, "matern52(ard) + linear", 0, 0, 1, NULL, 0, NULL},
-		{1, 0, PTRDIFF_MAX, NULL, "matern52(ard, variance=50)", 0, 0, 0, "off", 1, NULL},
-		{1, 0, PTRDIFF_MAX, NULL, NULL, 0, 0, 0, NULL, 0, SCORES},
-		{1, 0, PTRDIFF_MAX, NULL, NULL, 0, 0, 0, NULL, 1, NULL},
-		{1, 0, PTRDIFF_MAX, NULL, "matern52(ard, variance=200)", 0, 0, 0, "off", 1, NULL},
+		{0, 0, EXACT_ROWS, "exact", NULL, 0, 0, 1, "off", 0, NULL, 0, 0},
+		{0, 0, EXACT_ROWS, "exact", NULL, 0, 0, 1, "off", 0, NULL, LOG, 0},
+		{0, 0, EXACT_ROWS, "exact", NULL, 0, 0, 1, "off", 0, NULL, ASINH_OF_Y, 0},
+		{0, 0, PTRDIFF_MAX, NULL, NULL, 0, 0, 1, NULL, 0, NULL, LOG, 0},
+		{0, 0, PTRDIFF_MAX, NULL, NULL, 0, 0, 1, NULL, 0, NULL, ASINH_OF_Y, 0},
+		{0, 0, EXACT_ROWS, "exact", NULL, 0, 0, 1, "off", 0, ASINH, 0, 0},
+		{0, 0, EXACT_ROWS, "exact", "rbf(ard)", 0, 0, 1, "off", 0, NULL, 0, 0},
+		{0, 0, EXACT_ROWS, "exact", "matern32(ard)", 0, 0, 1, "off", 0, NULL, 0, 0},
+		{0, 0, EXACT_ROWS, "exact", SHORT, 0, 0, 1, "off", 0, NULL, 0, 0},
+		{0, 0, SGPR_ROWS, NULL, NULL, 0, 0, 1, NULL, 0, ASINH, 0, 0},
+		{0, 0, SGPR_ROWS, NULL, "matern32(ard)", 0, 0, 1, NULL, 0, NULL, 0, 0},
+		{0, 0, SGPR_ROWS, NULL, "rbf(ard)", 0, 0, 1, NULL, 0, NULL, 0, 0},
+		{0, SGPR_ROWS, PTRDIFF_MAX, "solve", NULL, 300, 300, 1, NULL, 0, NULL, 0, 0},
+		{0, SGPR_ROWS, PTRDIFF_MAX, "solve", NULL, 300, 300, 1, NULL, 0, ASINH, 0, 0},
+		{0, SGPR_ROWS, PTRDIFF_MAX, "orth", NULL, 300, 700, 1, NULL, 0, NULL, 0, 0},
+		{0, SGPR_ROWS, PTRDIFF_MAX, NULL, NULL, 0, 0, 1, NULL, 0, ASINH, 0, 0},
+		{0, SGPR_ROWS, PTRDIFF_MAX, "solve", "matern32(ard)", 300, 300, 1, NULL, 0, NULL, 0, 0},
+		{0, SGPR_ROWS, PTRDIFF_MAX, "solve", "rbf(ard)", 300, 300, 1, NULL, 0, NULL, 0, 0},
+		{0, 0, SGPR_ROWS, NULL, ADDITIVE, 0, 0, 1, NULL, 0, NULL, 0, 0},
+		{0, SGPR_ROWS, PTRDIFF_MAX, "solve", ADDITIVE, 300, 300, 1, NULL, 0, NULL, 0, 0},
+		{0, 0, SGPR_ROWS, "solve", NULL, 300, 300, 1, NULL, 0, NULL, 0, 0},
+		{0, 0, SGPR_ROWS, NULL, SHORT, 0, 0, 1, NULL, 0, NULL, 0, 0},
+		{0, 0, SGPR_ROWS, NULL, "matern52(ard) + linear", 0, 0, 1, NULL, 0, NULL, 0, 0},
+		{1, 0, PTRDIFF_MAX, NULL, "matern52(ard, variance=50)", 0, 0, 0, "off", 1, NULL, 0, 0},
+		{1, 0, PTRDIFF_MAX, NULL, NULL, 0, 0, 0, NULL, 0, SCORES, 0, 0},
+		{1, 0, PTRDIFF_MAX, NULL, NULL, 0, 0, 0, NULL, 1, NULL, 0, 0},
+		{1, 0, PTRDIFF_MAX, NULL, "matern52(ard, variance=200)", 0, 0, 0, "off", 1, NULL, 0, 0},
+		{0, 0, SGPR_ROWS, "orth", NULL, 300, 700, 1, NULL, 0, NULL, 0, LATE_STUDENT},
+		{0, SGPR_ROWS, PTRDIFF_MAX, "solve", NULL, 300, 300, 1, NULL, 0, NULL, 0, LATE_STUDENT},
+		{0, 0, EXACT_ROWS, "exact", "matern12(ard)", 0, 0, 1, "off", 0, NULL, 0, LATE_KERNEL},
+		{0, 0, SGPR_ROWS, NULL, "matern12(ard)", 0, 0, 1, NULL, 0, NULL, 0, LATE_KERNEL},
+		{0, SGPR_ROWS, PTRDIFF_MAX, "solve", "matern12(ard)", 300, 300, 1, NULL, 0, NULL, 0,
+				LATE_KERNEL},
 };
 #undef ASINH
+#undef LOG
+#undef ASINH_OF_Y
 #undef SCORES
 #undef SHORT
 #undef ADDITIVE
@@ -291,11 +514,13 @@ static double predictor_flops(const odvgp_config *c)
 	return 4 * (double)c->layer[0].P * R * R * R;
 }
 
-/*  Of a score: q's optimum, a predictor, predictions. */
+/*  Of a score: q's optimum, a predictor, predictions, of a Gaussian also of y's moments. */
 static double score_flops(const odvgp_config *c, int fit_q, ptrdiff_t rows)
 {
-	int exact = c->objective == ODVGP_OBJECTIVE_EXACT;
-	return (fit_q && !exact ? fit_q_flops(c) : 0) + predictor_flops(c) + (double)rows * row_flops(c);
+	int exact = c->objective == ODVGP_OBJECTIVE_EXACT,
+		times = c->lik.kind == ODVGP_LIKELIHOOD_GAUSSIAN ? 2 : 1;
+	return (fit_q && !exact ? fit_q_flops(c) : 0) + predictor_flops(c) +
+		   times * (double)rows * row_flops(c);
 }
 
 /*  The same of an entry, by held-out rows or folds, and of the file as which it waits. */
@@ -321,7 +546,10 @@ static void candidate_name(choice *c, int k)
 		bytes_print(&b, " %s", o->value[OPT_KERNEL]);
 	if (strcmp(o->value[OPT_TRANSFORM], first->value[OPT_TRANSFORM]) != 0)
 		bytes_print(&b, " %s", o->value[OPT_TRANSFORM]);
-	if (k && o->value[OPT_NATGRAD_WARMUP] &&
+	if (c->target[k].kind) bytes_print(&b, " %s of the target", o->value[OPT_TARGET_TRANSFORM]);
+	if (c->likelihood[k] != c->fit.s.likelihood)
+		bytes_print(&b, " %s", likelihood_text(c->likelihood[k]));
+	if (k && c->likelihood[k] == c->fit.s.likelihood && o->value[OPT_NATGRAD_WARMUP] &&
 			!same_value(o->value[OPT_NATGRAD_STEP], first->value[OPT_NATGRAD_STEP]))
 		bytes_print(&b, " natgrad %s", o->value[OPT_NATGRAD_STEP]);
 	if (k && c->list[k].from < 0 && strcmp(first->value[OPT_WARM], "off") != 0 &&
@@ -365,10 +593,12 @@ static void candidate_make(choice *c, int k, double flops, int follows)
 	race_entry *e = &c->list[k];
 	options *o = &c->o[k];
 	bytes unused = {NULL, 0, 0};
+	dataset fit = c->fit;
 	int from = follows && c->fit.s.likelihood == ODVGP_LIKELIHOOD_GAUSSIAN;
+	fit.s.likelihood = c->likelihood[k];
 	options_settle(o);
 	if (flops > 0) {
-		odvgp_config g = model_config(o, &c->fit, c->w, c->isa, &unused);
+		odvgp_config g = model_config(o, &fit, c->w, c->isa, &unused);
 		double start = init_flops(&g) + (from ? c->list[0].start_flops : warm_flops(o, &g)),
 			   most = g.optim.kind == ODVGP_OPTIMIZER_LBFGS ? 200 : 5000,
 			   least = g.objective == ODVGP_OBJECTIVE_EXACT    ? 8
@@ -377,11 +607,11 @@ static void candidate_make(choice *c, int k, double flops, int follows)
 			   steps = fmin(most, fmax(least, (flops - start) / step_flops(&g)));
 		plan_steps(o, steps >= 100 ? floor(steps / 100) * 100 : floor(steps));
 	}
-	likelihood_settle(o, &c->fit);
-	e->config = model_config(o, &c->fit, c->w, c->isa, &unused);
+	likelihood_settle(o, &fit);
+	e->config = model_config(o, &fit, c->w, c->isa, &unused);
 	free(unused.at);
 	candidate_warm(c, k);
-	e->fit_q = c->fit.s.likelihood == ODVGP_LIKELIHOOD_GAUSSIAN;
+	e->fit_q = fit.s.likelihood == ODVGP_LIKELIHOOD_GAUSSIAN;
 	e->from = from ? 0 : -1;
 	e->steps = iters_of(o, c->fit.train.n);
 	e->step_flops = step_flops(&e->config);
@@ -404,6 +634,14 @@ static void candidate_add(choice *c, const variant *v)
 	beta = smaller(beta, larger(first->layer[0].M, share_of(c->distinct, 3)));
 	gamma = smaller(gamma, larger(0, c->distinct - beta));
 	*o = options_copy(&c->before);
+	c->likelihood[k] = v->late == LATE_STUDENT ? ODVGP_LIKELIHOOD_STUDENTT : c->fit.s.likelihood;
+	c->list[k].late = v->late;
+	if (v->target)
+		variant_store(o, OPT_TARGET_TRANSFORM, v->target == ODVGP_TRANSFORM_LOG ? "log" : "asinh");
+	if (v->late == LATE_STUDENT) {
+		variant_store(o, OPT_LIKELIHOOD, "studentt");
+		variant_store(o, OPT_NATGRAD_WARMUP, "10:1e-2");
+	}
 	option_store(o, OPT_BASIS, copy_text(basis));
 	if (beta) plan_number(o, OPT_BETA, beta);
 	if (gamma) plan_number(o, OPT_GAMMA, gamma);
@@ -413,39 +651,55 @@ static void candidate_add(choice *c, const variant *v)
 	variant_store(o, OPT_TRANSFORM, v->transform);
 	if (v->kernel) levels_kernel(o, &c->fit.s);
 	/* As it is scored. */
-	if (v->follows && !without_q(basis_of(o))) variant_store(o, OPT_FIT_Q, "end");
+	if (v->follows && !without_q(basis_of(o)) && v->late != LATE_STUDENT)
+		variant_store(o, OPT_FIT_Q, "end");
 	candidate_make(c, k, race_total(&c->r, &c->list[0]), v->follows);
 	const odvgp_config *g = &c->list[k].config;
 	int large = is_exact(basis_of(o)) && (double)odvgp_model_size(g, NULL) > MOST_EXACT_BYTES;
 	/* Its least steps are too many operations. */
 	large |= race_total(&c->r, &c->list[k]) > MOST_COSTS * race_total(&c->r, &c->list[0]);
 	/* The plan's itself. */
-	large |= !v->transform && strcmp(c->name[k], c->name[0]) == 0;
-	if (large) {
+	large |= !v->transform && !v->target && strcmp(c->name[k], c->name[0]) == 0;
+	if (large || (v->target && !candidate_target(c, k, v->target))) {
 		options_free(o);
 		return;
 	}
+	candidate_name(c, k);
 	if (v->transform)
 		candidate_transform(c, k, position_in(transform_words, strchr(v->transform, '=') + 1));
 	c->r.count++;
 }
 
-/*  Those of the table that fit the data and the options. */
+/*  Does a row of the table fit the data and the options? */
+static int variant_fits(const choice *c, const variant *v)
+{
+	const options *o = &c->before;
+	int targets = c->target_kind && !o->given[OPT_TARGET_TRANSFORM];
+	/* An exact model keeps its rows in memory. */
+	if (v->classes != has_classes(c->fit.s.likelihood) || c->rows <= v->from || c->rows > v->to ||
+			(c->stored && v->basis && strcmp(v->basis, "exact") == 0))
+		return 0;
+	for (int k = 0; k < c->r.count; k++) targets &= !c->target[k].kind;
+	if (v->target && (!targets || v->target != c->target_kind)) return 0;
+	/* Its q is no formula, so that it has no folds. */
+	if (v->late == LATE_STUDENT &&
+			(c->fold || c->stored || o->given[OPT_LIKELIHOOD] || c->fit.s.y.kind))
+		return 0;
+	if ((v->kernel && o->given[OPT_KERNEL]) ||
+			(v->transform && (o->given[OPT_TRANSFORM] || !c->tails)))
+		return 0;
+	return !v->basis || v->kernel || v->transform || v->target || v->late ||
+		   strcmp(v->basis, c->o[0].value[OPT_BASIS]) != 0;
+}
+
+/*  Those of the table, and those that may join them. */
 static void candidates_add(choice *c, int tries)
 {
-	ptrdiff_t n = c->rows;
-	int classes = has_classes(c->fit.s.likelihood);
-	for (int i = 0; i < VARIANTS && c->r.count < tries; i++) {
-		const variant *v = &variants[i];
-		/* An exact model keeps its rows in memory. */
-		int fits = v->classes == classes && n > v->from && n <= v->to &&
-				   !(c->stored && v->basis && strcmp(v->basis, "exact") == 0),
-			same = v->basis && strcmp(v->basis, c->o[0].value[OPT_BASIS]) == 0 && !v->kernel &&
-				   !v->transform,
-			given = (v->kernel && c->before.given[OPT_KERNEL]) ||
-					(v->transform && (c->before.given[OPT_TRANSFORM] || !c->tails));
-		if (fits && !same && !given) candidate_add(c, v);
-	}
+	for (int i = 0; i < VARIANTS && c->r.count < tries; i++)
+		if (!variants[i].late && variant_fits(c, &variants[i])) candidate_add(c, &variants[i]);
+	/* There is no second round of two. */
+	for (int i = 0; i < VARIANTS && c->r.count > 2 && c->r.count < MOST_ENTRIES; i++)
+		if (variants[i].late && variant_fits(c, &variants[i])) candidate_add(c, &variants[i]);
 }
 
 /*  Bytes of its file, without what the tool keeps in it; 0: the model cannot be made. */
@@ -482,8 +736,9 @@ static double candidate_bytes(const choice *c, int k, const dataset *d)
 {
 	odvgp_config g = candidate_config(c, k);
 	odvgp_model *model;
-	int copies = d->test.n + d->valid.n > 0 &&
-				 (without_q(basis_of(&c->o[k])) || option_integer(&c->o[k], OPT_PATIENCE, 0, INT_MAX));
+	int copies =
+			d->test.n + d->valid.n > 0 &&
+			(without_q(basis_of(&c->o[k])) || option_integer(&c->o[k], OPT_PATIENCE, 0, INT_MAX));
 	double size = (double)odvgp_model_size(&g, NULL), bytes = 0;
 	void *block = size > 0 ? malloc((size_t)size) : NULL;
 	if (block && !odvgp_model_init(&model, &g, block, (size_t)size, NULL)) {
@@ -498,7 +753,8 @@ static double candidate_bytes(const choice *c, int k, const dataset *d)
 /*  Bytes of rows and models at the most, whoever wins. */
 static double choice_bytes(const choice *c, const dataset *d)
 {
-	double row = 8 * (double)(d->s.D + y_columns(d)), all = (double)(c->rows + d->test.n + d->valid.n),
+	double row = 8 * (double)(d->s.D + y_columns(d)),
+		   all = (double)(c->rows + d->test.n + d->valid.n),
 		   held = c->stored ? (double)c->held.n : (double)c->rows, most = race_bytes(&c->r);
 	for (int k = 0; k < c->r.count; k++) {
 		most = fmax(most, candidate_bytes(c, k, d));
@@ -511,13 +767,15 @@ static double choice_bytes(const choice *c, const dataset *d)
 static void choice_announce(const choice *c, const dataset *d)
 {
 	double flops = race_total(&c->r, &c->list[0]) / (1 - c->r.share);
+	int count = 0;
+	for (int k = 0; k < c->r.count; k++) count += !c->list[k].late;
 	if (c->quiet) return;
 	double seconds = 0.5 + 1.2 * flops / fmax(1, measured_rate(c->w, 1)),
 		   most = choice_bytes(c, d) / 1e6;
 	fprintf(stderr,
 			"auto: a race of %d candidates; with its winner's training %s %.*f s, at most about "
 			"%.*f MB\n",
-			c->r.count, about_of(&c->o[0]), seconds < 9.95, seconds, most < 9.95, most);
+			count, about_of(&c->o[0]), seconds < 9.95, seconds, most < 9.95, most);
 }
 
 /*  A line for each candidate. */
@@ -532,6 +790,7 @@ static void choice_table(choice *c)
 			b, "; it adds %.0f %% to the operations\n", 100 * r->added / fmax(1, total - r->added));
 	for (int i = 0; i < r->count; i++) {
 		const race_entry *e = &r->list[i];
+		if (!e->rounds && e->late) continue;
 		if (!e->rounds) bytes_print(b, "  %-40s left out: there is no room for it\n", e->name);
 		else if (e->info.status)
 			bytes_print(b, "  %-40s failed: %s\n", e->name, reason_of(e->info.status, &e->info));
@@ -641,6 +900,8 @@ static void choice_make(choice *c, options *o, dataset *d)
 	c->r.Y = c->fit.Y;
 	c->r.X_valid = c->held.X;
 	c->r.Y_valid = c->held_Y;
+	c->d = d;
+	c->likelihood[0] = d->s.likelihood;
 	c->o[0] = options_copy(o);
 	candidate_make(c, 0, 0, 0);
 	c->r.count = 1;
@@ -649,11 +910,16 @@ static void choice_make(choice *c, options *o, dataset *d)
 	c->distinct = distinct_rows(&c->fit);
 	/* Another scale of inputs makes a copy of the rows, which are in memory then. */
 	c->tails = !is_image(o) && !c->stored && has_tails(&c->fit);
+	choice_targets(c);
 	candidates_add(c, tries);
 	choice_announce(c, d);
 	odvgp_watch watch = library_watch(c->w->watch);
 	c->r.watch = &watch;
 	c->r.tell = choice_tell;
+	if (d->s.likelihood == ODVGP_LIKELIHOOD_GAUSSIAN && !d->s.y.kind) {
+		c->r.judge = choice_judge;
+		c->r.joins = choice_joins;
+	}
 	c->r.user = c;
 	watch_begin(c->w->watch, "race");
 	odvgp_status s = race_run(&c->r);
@@ -669,6 +935,8 @@ static void choice_make(choice *c, options *o, dataset *d)
 	if (!c->quiet) fputs(c->table.at, stderr);
 	choice_cost(c);
 	choice_store(c, o);
+	d->s.likelihood = c->likelihood[c->r.winner];
+	if (c->target[c->r.winner].kind) choose_target(d, c->target[c->r.winner].kind);
 	if (!c->X[c->r.winner]) return;
 	const char *list = o->value[OPT_TRANSFORM];
 	part *parts[] = {&d->train, &d->test, &d->valid};
@@ -683,6 +951,9 @@ static void choice_end(choice *c)
 		options_free(&c->o[i]);
 		free(c->X[i]);
 		free(c->X_valid[i]);
+		free(c->Y[i]);
+		free(c->Y_valid[i]);
+		free(c->squares[i]);
 	}
 	options_free(&c->before);
 	if (!c->fold || c->stored) {
@@ -702,9 +973,10 @@ static void choice_end(choice *c)
 static odvgp_status choice_take(const race_entry *e, training *t, odvgp_info *info)
 {
 	const odvgp_threads *threads = &e->config.threads;
-	odvgp_status s = e->file ? odvgp_load_memory(&t->model, e->file, e->file_bytes, threads,
-									   e->config.isa, t->block.at, t->block.size, info)
-							 : odvgp_model_copy(&t->model, e->model, t->block.at, t->block.size, info);
+	odvgp_status s =
+			e->file ? odvgp_load_memory(&t->model, e->file, e->file_bytes, threads, e->config.isa,
+							  t->block.at, t->block.size, info)
+					: odvgp_model_copy(&t->model, e->model, t->block.at, t->block.size, info);
 	if (!s && t->d->disk) s = large_try_reader(t->d->disk, t->model, large_for_library, info);
 	return s;
 }
@@ -738,8 +1010,9 @@ static int choice_continue(choice *c, odvgp_model *model, training *t, options *
 static void choice_print(const choice *c)
 {
 	const options *o = &c->o[c->r.winner];
-	const int ids[] = {OPT_BASIS, OPT_BETA, OPT_GAMMA, OPT_KERNEL, OPT_TRANSFORM, OPT_ITERS,
-			OPT_WARM, OPT_FIT_Q, OPT_NATGRAD_STEP, OPT_NATGRAD_WARMUP};
+	const int ids[] = {OPT_LIKELIHOOD, OPT_BASIS, OPT_BETA, OPT_GAMMA, OPT_KERNEL, OPT_TRANSFORM,
+			OPT_TARGET_TRANSFORM, OPT_ITERS, OPT_WARM, OPT_FIT_Q, OPT_NATGRAD_STEP,
+			OPT_NATGRAD_WARMUP};
 	if (c->quiet) return;
 	fprintf(stderr, "auto: %td rows: ", c->rows);
 	for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
@@ -747,6 +1020,8 @@ static void choice_print(const choice *c)
 		int natural = ids[i] == OPT_NATGRAD_STEP || ids[i] == OPT_NATGRAD_WARMUP,
 			usual = (ids[i] == OPT_KERNEL || ids[i] == OPT_TRANSFORM || ids[i] == OPT_FIT_Q) &&
 					same_value(value, option_list[ids[i]].preset);
+		usual |= ids[i] == OPT_TARGET_TRANSFORM && same_value(value, option_list[ids[i]].preset);
+		usual |= ids[i] == OPT_LIKELIHOOD && c->likelihood[c->r.winner] == c->fit.s.likelihood;
 		if (!value || usual || (natural && !natgrad_of(o, basis_of(o)))) continue;
 		if (ids[i] == OPT_GAMMA && !basis_of(o)->gamma) continue;
 		/* It begins without a warm start then, and ends when it converges. */

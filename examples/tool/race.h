@@ -43,10 +43,14 @@ typedef struct race_entry {
 	/* To show; and a model of the rows to fit. */
 	const char *name;
 	odvgp_config config;
-	/* Rows to fit and validation rows in columns of its own; NULL: those of the race. */
-	const odvgp_real *X, *X_valid;
+	/* Rows to fit and validation rows in columns of its own, and targets on a scale of its own, which
+	   race.judge undoes; NULL: those of the race. */
+	const odvgp_real *X, *X_valid, *Y, *Y_valid;
+	/* 1: enters after the first round if race.joins says so, and before it is none. */
+	int late;
 	/* Its warm starts. from >= 0: in place of these the hyperparameters and noise of that earlier
-	   entry after its own, and its points where there are as many. */
+	   entry after its own, and its points where there are as many; of a late one those of the other's
+	   last score, and another likelihood than the Gaussian begins with a Gaussian's best q. */
 	const odvgp_warm *warm;
 	int warm_count, from;
 	/* 1: scores, and what follows `from`, are those of q's optimum (odvgp_fit_q). */
@@ -61,13 +65,16 @@ typedef struct race_entry {
 	void *block, *file;
 	size_t block_bytes, file_bytes;
 	ptrdiff_t done;
-	/* Of its start, for those that follow it; then see race_settle. */
-	race_value *start;
+	/* Of its start, for those that follow it, and at its last score, for late ones; then see
+	   race_settle. */
+	race_value *start, *last;
 	/* Rounds it has run; operations spent, scores included; log densities of the validation rows at
 	   the last score [valid], their mean, -HUGE_VAL if it cannot predict. */
 	int rounds;
 	double flops, mean;
 	odvgp_real *logp;
+	/* With race.judge, a Gaussian's: mean and variance of y of these rows [2,valid]; else NULL. */
+	odvgp_real *moments;
 	/* Why it failed; status ODVGP_OK: it has not. */
 	odvgp_info info;
 } race_entry;
@@ -91,6 +98,11 @@ typedef struct race {
 	double share;
 	/* NULL: none. */
 	const odvgp_watch *watch;
+	/* NULL: none. After a score: may change the rows' logp; why the entry is refused, or NULL. */
+	const char *(*judge)(void *user, const struct race *r, race_entry *e);
+	/* NULL: none. After the first round, of which `order` [left] go on, the best one first: the late
+	   entry that takes the last one's place, or -1. */
+	int (*joins)(void *user, const struct race *r, const int *order, int left);
 	/* NULL: none. Before each piece of work. */
 	void (*tell)(void *user, const struct race *r, int entry, race_phase phase);
 	void *user;
@@ -156,8 +168,8 @@ static int race_choose(const race *r, int *order)
 	int count = 0, there;
 	for (int i = 0; i < r->count; i++) {
 		const race_entry *e = &r->list[i];
-		there = e->from < 0;
-		for (int k = 0; k < count; k++) there |= order[k] == e->from;
+		there = e->from < 0 && !e->late;
+		for (int k = 0; k < count && !e->late; k++) there |= order[k] == e->from;
 		order[count] = i;
 		if (there && (!count || race_fits(r, order, count + 1))) count++;
 	}
@@ -198,8 +210,7 @@ static void race_drop(race_value *list)
 }
 
 /*  The values of a model's slots, all or only those without q. */
-static odvgp_status race_take(
-		race_value **list, const odvgp_model *from, int all, odvgp_info *info)
+static odvgp_status race_take(race_value **list, const odvgp_model *from, int all, odvgp_info *info)
 {
 	odvgp_status s = ODVGP_OK;
 	*list = NULL;
@@ -220,14 +231,20 @@ static odvgp_status race_take(
 	return s;
 }
 
-/*  Sets the slots of the same name and length. */
+/*  Sets the slots of the same name and length; from a noise's variance also the scale of Student's t,
+    whose variance with four degrees of freedom is twice its square. */
 static odvgp_status race_give(odvgp_model *to, const race_value *list, odvgp_info *info)
 {
 	odvgp_status s = ODVGP_OK;
 	for (; list && !s; list = list->next) {
 		const odvgp_slot *slot = odvgp_slot_find(to, list->name);
+		int noise = strcmp(list->name, "noise_variance") == 0;
 		if (slot && slot->count == list->count)
 			s = odvgp_set(to, list->name, list->at, list->count, info);
+		else if (noise && list->count == 1 && odvgp_slot_find(to, "scale")) {
+			odvgp_real scale = (odvgp_real)sqrt((double)*list->at / 2);
+			s = odvgp_set(to, "scale", &scale, 1, info);
+		}
 	}
 	return s;
 }
@@ -262,7 +279,8 @@ static void race_leave(race_entry *e)
 {
 	race_out(e);
 	race_drop(e->start);
-	e->start = NULL;
+	race_drop(e->last);
+	e->start = e->last = NULL;
 }
 
 /*  Writes a model as a file. One that cannot be written, for lack of memory or of a valid factor, has
@@ -299,6 +317,11 @@ static const odvgp_real *race_rows(const race *r, const race_entry *e)
 	return e->X ? e->X : r->X;
 }
 
+static const odvgp_real *race_targets(const race *r, const race_entry *e)
+{
+	return e->Y ? e->Y : r->Y;
+}
+
 /*  model: the entry's, a copy, or one of other rows. */
 static odvgp_status race_fit_q(
 		const race *r, race_entry *e, odvgp_model *model, const odvgp_real *X, const odvgp_real *Y)
@@ -312,14 +335,38 @@ static odvgp_status race_fit_q(
 	return s;
 }
 
+/*  The best q of a Gaussian with these values, and its noise. */
+static odvgp_status race_gaussian(const race *r, race_entry *e, const race_value *values)
+{
+	odvgp_config c = e->config;
+	odvgp_model *model;
+	c.lik.kind = ODVGP_LIKELIHOOD_GAUSSIAN;
+	size_t size = odvgp_model_size(&c, &e->info);
+	if (!size) return e->info.status;
+	void *block = malloc(size);
+	if (!block) return race_no_memory(&e->info);
+	const odvgp_real *X = race_rows(r, e), *Y = race_targets(r, e);
+	odvgp_status s = odvgp_model_init(&model, &c, block, size, &e->info);
+	if (!s && r->made) s = r->made(r->user, model, &e->info);
+	if (!s) s = odvgp_init_data(model, X, Y, r->watch, &e->info);
+	if (!s) s = race_give(model, values, &e->info);
+	if (!s) s = race_fit_q(r, e, model, X, Y);
+	if (!s) s = race_copy(e->model, model, &e->info);
+	free(block);
+	return s;
+}
+
 /*  Warm starts, or what another entry has learned. */
 static odvgp_status race_warm(const race *r, race_entry *e)
 {
 	odvgp_status s = ODVGP_OK;
 	if (e->from >= 0) {
-		s = race_give(e->model, r->list[e->from].start, &e->info);
+		const race_entry *other = &r->list[e->from];
+		const race_value *values = e->late && other->last ? other->last : other->start;
+		if (e->config.lik.kind != ODVGP_LIKELIHOOD_GAUSSIAN) return race_gaussian(r, e, values);
+		s = race_give(e->model, values, &e->info);
 		if (!s && e->fit_q && e->config.objective == ODVGP_OBJECTIVE_ELBO)
-			s = race_fit_q(r, e, e->model, race_rows(r, e), r->Y);
+			s = race_fit_q(r, e, e->model, race_rows(r, e), race_targets(r, e));
 		return s;
 	}
 	for (int k = 0; k < e->warm_count && !s; k++) {
@@ -327,8 +374,8 @@ static odvgp_status race_warm(const race *r, race_entry *e)
 		if (!size) return e->info.status;
 		void *scratch = malloc(size);
 		if (!scratch) return race_no_memory(&e->info);
-		s = odvgp_warm_start(
-				e->model, race_rows(r, e), r->Y, &e->warm[k], r->watch, scratch, size, &e->info);
+		s = odvgp_warm_start(e->model, race_rows(r, e), race_targets(r, e), &e->warm[k], r->watch,
+				scratch, size, &e->info);
 		free(scratch);
 	}
 	return s;
@@ -342,10 +389,14 @@ static odvgp_status race_start(const race *r, race_entry *e)
 	if (!e->block_bytes) return e->info.status;
 	e->block = malloc(e->block_bytes);
 	e->logp = (odvgp_real *)malloc((size_t)r->valid * sizeof *e->logp);
+	if (r->judge && e->config.lik.kind == ODVGP_LIKELIHOOD_GAUSSIAN) {
+		e->moments = (odvgp_real *)malloc(2 * (size_t)r->valid * sizeof *e->moments);
+		if (!e->moments) return race_no_memory(&e->info);
+	}
 	if (!e->block || !e->logp) return race_no_memory(&e->info);
 	odvgp_status s = odvgp_model_init(&e->model, &e->config, e->block, e->block_bytes, &e->info);
 	if (!s && r->made) s = r->made(r->user, e->model, &e->info);
-	if (!s) s = odvgp_init_data(e->model, race_rows(r, e), r->Y, r->watch, &e->info);
+	if (!s) s = odvgp_init_data(e->model, race_rows(r, e), race_targets(r, e), r->watch, &e->info);
 	if (!s) s = race_warm(r, e);
 	int followed = 0;
 	for (int i = 0; i < r->count; i++) followed |= r->list[i].from == e - r->list;
@@ -366,7 +417,7 @@ static odvgp_status race_train(const race *r, race_entry *e, double flops)
 	if (steps < 1) return ODVGP_OK;
 	odvgp_status s = race_wake(r, e);
 	if (s) return s;
-	s = odvgp_fit(e->model, race_rows(r, e), r->Y, steps, r->watch, &e->info);
+	s = odvgp_fit(e->model, race_rows(r, e), race_targets(r, e), steps, r->watch, &e->info);
 	ptrdiff_t done = odvgp_steps_done(e->model);
 	e->flops += (double)(done - e->done) * e->step_flops;
 	e->done = done;
@@ -377,11 +428,11 @@ static odvgp_status race_train(const race *r, race_entry *e, double flops)
 
 enum { RACE_ROWS = 256, RACE_MOST = 32 };
 
-/*  Rows and log p(y) of each. */
+/*  Rows and log p(y) of each, and mean and variance of y [2,n] or NULL. */
 typedef struct race_part {
 	const odvgp_real *X, *Y;
 	ptrdiff_t n;
-	odvgp_real *logp;
+	odvgp_real *logp, *moments;
 } race_part;
 
 static odvgp_status race_densities(const race_part *p, const odvgp_server *server, odvgp_info *info)
@@ -390,6 +441,8 @@ static odvgp_status race_densities(const race_part *p, const odvgp_server *serve
 	void *scratch = size ? malloc(size) : NULL;
 	if (!scratch) return size ? race_no_memory(info) : info->status;
 	odvgp_status s = odvgp_predict_logp(server, p->X, p->Y, p->n, p->logp, scratch, size, info);
+	if (!s && p->moments)
+		s = odvgp_predict_y(server, p->X, p->n, p->moments, p->moments + p->n, scratch, size, info);
 	free(scratch);
 	return s;
 }
@@ -438,33 +491,38 @@ static odvgp_status race_fit_part(const race *r, race_entry *e, const race_value
 	return s;
 }
 
-/*  Splits the rows into those outside the fold and those in it, scores the latter. room: for all rows
-    and densities. */
+/*  Splits the rows into those outside the fold and those in it, scores the latter. room: for all rows,
+    densities and moments. */
 static odvgp_status race_fold(
 		const race *r, race_entry *e, const race_value *values, int fold, odvgp_real *room)
 {
-	const odvgp_real *X = race_rows(r, e);
+	const odvgp_real *X = race_rows(r, e), *from = race_targets(r, e);
 	ptrdiff_t n = r->valid, D = e->config.layer[0].D, count[2] = {0, 0};
 	for (ptrdiff_t i = 0; i < n; i++) count[r->fold[i] == fold]++;
 	odvgp_real *to[2] = {room, room + count[0] * D},
 			   *Y[2] = {room + n * D, room + n * D + count[0]}, *logp = room + n * (D + 1);
-	race_part fit = {to[0], Y[0], count[0], NULL}, of = {to[1], Y[1], count[1], logp};
+	race_part fit = {to[0], Y[0], count[0], NULL, NULL},
+			  of = {to[1], Y[1], count[1], logp, e->moments ? logp + n : NULL};
 	if (!count[0] || !count[1]) return ODVGP_OK;
 	for (ptrdiff_t i = 0; i < n; i++) {
 		int in = r->fold[i] == fold;
 		memcpy(to[in], X + i * D, (size_t)D * sizeof *X);
 		to[in] += D;
-		*Y[in]++ = r->Y[i];
+		*Y[in]++ = from[i];
 	}
 	odvgp_status s = race_fit_part(r, e, values, &fit, &of);
-	for (ptrdiff_t i = 0; i < n && !s; i++)
-		if (r->fold[i] == fold) e->logp[i] = *logp++;
+	for (ptrdiff_t i = 0, k = 0; i < n && !s; i++) {
+		if (r->fold[i] != fold) continue;
+		for (int of_y = 0; of_y < 2 && e->moments; of_y++)
+			e->moments[of_y * n + i] = of.moments[of_y * count[1] + k];
+		e->logp[i] = logp[k++];
+	}
 	return s;
 }
 
 static odvgp_status race_folds(const race *r, race_entry *e)
 {
-	size_t columns = (size_t)e->config.layer[0].D + 2;
+	size_t columns = (size_t)e->config.layer[0].D + 4;
 	race_value *values;
 	odvgp_status s = race_take(&values, e->model, 1, &e->info);
 	odvgp_real *room = (odvgp_real *)malloc((size_t)r->valid * columns * sizeof *room);
@@ -484,9 +542,10 @@ static int race_has_best_q(const race_entry *e)
 
 static odvgp_status race_predict_held(const race *r, race_entry *e, odvgp_model *model)
 {
-	race_part held = {e->X_valid ? e->X_valid : r->X_valid, r->Y_valid, r->valid, e->logp};
+	race_part held = {e->X_valid ? e->X_valid : r->X_valid, e->Y_valid ? e->Y_valid : r->Y_valid,
+			r->valid, e->logp, e->moments};
 	int due = e->fit_q && !race_has_best_q(e);
-	odvgp_status s = due ? race_fit_q(r, e, model, race_rows(r, e), r->Y) : ODVGP_OK;
+	odvgp_status s = due ? race_fit_q(r, e, model, race_rows(r, e), race_targets(r, e)) : ODVGP_OK;
 	return s ? s : race_predict(e, model, &held);
 }
 
@@ -503,17 +562,34 @@ static odvgp_status race_held_out(const race *r, race_entry *e)
 	return s;
 }
 
+static odvgp_status race_refuse(odvgp_info *info, const char *why)
+{
+	memset(info, 0, sizeof *info);
+	snprintf(info->text, sizeof info->text, "%s", why);
+	return info->status = ODVGP_E_ARG;
+}
+
 /*  Training goes on as if there had been no score. Afterwards the entry waits. */
 static odvgp_status race_score(const race *r, race_entry *e)
 {
 	double sum = 0;
 	e->flops += e->score_flops;
 	odvgp_status s = race_wake(r, e);
-	if (!s && race_has_best_q(e)) s = race_fit_q(r, e, e->model, race_rows(r, e), r->Y);
+	if (!s && race_has_best_q(e))
+		s = race_fit_q(r, e, e->model, race_rows(r, e), race_targets(r, e));
+	if (s) return s;
+	int followed = 0;
+	for (int i = 0; i < r->count; i++)
+		followed |= r->list[i].late && &r->list[r->list[i].from] == e;
+	race_drop(e->last);
+	e->last = NULL;
+	if (followed) s = race_take(&e->last, e->model, 0, &e->info);
 	if (s) return s;
 	race_write(e);
 	s = r->folds ? race_folds(r, e) : race_held_out(r, e);
 	if (e->file) race_leave_model(e);
+	const char *refused = s || !r->judge ? NULL : r->judge(r->user, r, e);
+	if (refused) s = race_refuse(&e->info, refused);
 	for (ptrdiff_t i = 0; i < r->valid && !s; i++) sum += (double)e->logp[i];
 	if (!s && isfinite(sum)) e->mean = sum / (double)r->valid;
 	return s;
@@ -613,7 +689,8 @@ static void race_free(race *r)
 	for (int i = 0; i < r->count; i++) {
 		race_leave(&r->list[i]);
 		free(r->list[i].logp);
-		r->list[i].logp = NULL;
+		free(r->list[i].moments);
+		r->list[i].logp = r->list[i].moments = NULL;
 	}
 }
 
@@ -649,12 +726,28 @@ static void race_swap(int *order, int i, int k)
 	order[k] = swap;
 }
 
-/*  A round of the entries `order` [left]: steps and scores, then the better `stay` come first, and the
-    others are out. */
+/*  Operations that a late entry has for steps in the next round: its start and a costlier score come
+    out of them. */
+static double race_late_each(const race *r, const int *order, int left, int late, double each)
+{
+	const race_entry *e = &r->list[late];
+	double score = 0;
+	for (int k = 0; k < left; k++)
+		if (order[k] != late) score = fmax(score, r->list[order[k]].score_flops);
+	return each - e->start_flops - fmax(0, e->score_flops - score);
+}
+
+/*  A round of the entries `order` [left], of which one may be late: steps and scores, then the better
+    `stay` come first, and the others are out. */
 static odvgp_status race_round(race *r, int *order, int left, int stay, double each)
 {
+	double late = 0;
+	for (int k = 0; k < left; k++)
+		if (r->list[order[k]].late && !r->list[order[k]].rounds)
+			late = race_late_each(r, order, left, order[k], each);
 	for (int i = 0; i < left; i++) {
-		odvgp_status s = race_run_entry(r, order[i], each);
+		const race_entry *e = &r->list[order[i]];
+		odvgp_status s = race_run_entry(r, order[i], e->late && !e->rounds ? late : each);
 		if (race_ends(s)) return s;
 		for (int k = i; k > 0 && r->list[order[k]].mean > r->list[order[k - 1]].mean; k--)
 			race_swap(order, k, k - 1);
@@ -684,6 +777,18 @@ static void race_result(race *r, int winner)
 		r->gain = race_difference(r, w, &r->list[0], &r->error);
 }
 
+/*  After the first round: lets a late entry in, if it has room for a step. */
+static void race_join(race *r, int *order, int left, double each)
+{
+	int late = r->joins && left > 1 ? r->joins(r->user, r, order, left) : -1;
+	if (late < 0) return;
+	const race_entry *e = &r->list[late];
+	int lost = e->from >= 0 && !r->list[e->from].start;
+	if (lost || race_late_each(r, order, left, late, each) < e->step_flops) return;
+	race_out(&r->list[order[left - 1]]);
+	order[left - 1] = late;
+}
+
 /*  Runs it. Afterwards race_wake makes list[winner].model, the winner's after `done` of its steps, or
     leaves it NULL where nothing was to race; race_free gives all memory back. Returns E_STOPPED or
     E_MEMORY; an entry that fails otherwise is out, and its info says why. If all fail, the first
@@ -698,8 +803,8 @@ static odvgp_status race_run(race *r)
 		race_entry *e = &r->list[i];
 		e->model = NULL;
 		e->block = e->file = NULL;
-		e->start = NULL;
-		e->logp = NULL;
+		e->start = e->last = NULL;
+		e->logp = e->moments = NULL;
 		e->done = e->rounds = 0;
 		e->flops = 0;
 		e->mean = -HUGE_VAL;
@@ -711,9 +816,11 @@ static odvgp_status race_run(race *r)
 	r->rounds = race_rounds(left);
 	if (left < 2) return ODVGP_OK;
 	double room = race_room(r, order, left);
-	for (int stay; left > 1 && !s; left = stay) {
+	for (int stay, round = 0; left > 1 && !s; left = stay, round++) {
+		double each = race_each(room, r->rounds, left);
+		if (round == 1) race_join(r, order, left, each);
 		stay = (left + 1) / 2;
-		s = race_round(r, order, left, stay, race_each(room, r->rounds, left));
+		s = race_round(r, order, left, stay, each);
 	}
 	if (s) return s;
 	int winner = r->list[order[0]].info.status ? 0 : order[0];

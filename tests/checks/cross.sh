@@ -46,6 +46,7 @@ i386 test_oracle both
 i386 test_files both
 i386 test_arguments both
 i386 test_base_kernels double
+i386 test_expressions double
 i386 test_save_load both
 i386 test_forged_files both
 i386 test_recovery double

@@ -118,6 +118,52 @@ check "race: which its options repeat" holds \
 "$tool" predict --model tails.odvgp --data tails.csv --out raced.csv 2>/dev/null >/dev/null
 check "race: and predictions apply" holds "$(paste -d, raced.csv tails.csv | awk -F, 'NR > 1 {
     d = $1 - last; s += d * d; n++ } { last = $NF } END { print s / n }') < 0.05"
+# made SEED ROWS PROGRAM: rows with uniform() and normal() of awk.
+made() {
+    awk 'function uniform() { seed = seed * 16807 % 2147483647; return seed / 2147483647 }
+    function normal() { return sqrt(-2 * log(uniform())) * cos(6.2831853 * uniform()) }
+    BEGIN { seed = '"$1"'; for (i = 0; i < '"$2"'; i++) { '"$3"' } }'
+}
+# tried TEXT: is it in the table of what was tried?
+tried() { sed -n '/^race /,$p' err.txt | grep -q -e "$1"; }
+# repeats CONDITION: of the bounds "raced" and "told" by the options that are said.
+repeats() {
+    chosen=$(sed -n 's/^auto: [0-9]* rows: \(.*\); goes on.*/\1/p' err.txt)
+    eval "race --data $data --test-fraction 0.2 --model told.odvgp $chosen" >t2.json 2>err2.txt
+    holds "$(value t.json loglik) < $(value t2.json loglik) + $1 && $(value t2.json loglik) < $(value t.json loglik) + $1"
+}
+data=tailed.csv
+made 5 3000 'a = int(8 * uniform()); b = int(8 * uniform()); t = normal() / sqrt((normal()^2 + normal()^2 + normal()^2) / 3)
+    print a "," b "," sin(a) + b * b / 9 + 0.3 * t' >tailed.csv
+made 5 3000 'a = int(8 * uniform()); b = int(8 * uniform()); print a "," b "," sin(a) + b * b / 9 + 0.3 * normal()' >normal.csv
+race --data tailed.csv --test-fraction 0.2 --model t.odvgp >t.json 2>err.txt
+check "race: Student's t joins where the 50 % band holds too many rows, and wins" tried 'studentt .*  chosen$'
+check "race: and is the model" test "$(value t.json likelihood)" = studentt
+check "race: which its options repeat" repeats 0.05
+race --data tailed.csv --test-fraction 0.2 --likelihood gaussian --model t2.odvgp >t2.json 2>err.txt
+check "race: not beside a given likelihood" holds "$(grep -c studentt err.txt) == 0 && $(value t.json loglik) > $(value t2.json loglik) + 0.05"
+race --data normal.csv --model t.odvgp >t.json 2>err.txt
+check "race: neither it nor another target joins where the noise is normal" sh -c '! grep -q "studentt\|target " err.txt && grep -q chosen err.txt'
+data=skewed.csv
+made 11 400 'a = uniform(); b = uniform(); print a "," b "," exp(2 * sin(6 * a) + b + 0.3 * normal())' >skewed.csv
+race --data skewed.csv --test-fraction 0.2 --model t.odvgp >t.json 2>err.txt
+check "race: a lognormal target is learned as its logarithm" tried 'log of the target .*  chosen$'
+check "race: which its options repeat" repeats 0.02
+"$tool" predict --model t.odvgp --data skewed.csv --json --out t.csv >t2.json 2>/dev/null
+check "race: and predictions are those of the target" holds "$(value t2.json loglik) > $(value t.json loglik) - 0.3 && $(value t2.json rmse) < 0.5"
+made 3 300 'a = uniform(); m = exp(1 + sin(6 * a)); k = 0; p = c = exp(-m); u = uniform()
+    while (u > c) { k++; p *= m / k; c += p } print a "," k' >counted.csv
+race --data counted.csv --model t.odvgp >t.json 2>err.txt
+check "race: counts are hinted at, and stay a Gaussian's" test \
+    "$(grep -c -e 'may hold counts.* --likelihood poisson' err.txt) $(value t.json likelihood)" = "1 gaussian"
+# A count's probability is at most 1, so that its score in units of the deviation is at most log(sd).
+made 3 300 'print int(2 * uniform()) + int(2 * uniform()) "," i % 3 + 2' >exactly.csv
+race --data exactly.csv --model t.odvgp >t.json 2>err.txt
+most=$(sed -n 's/.*loglik *\([-0-9.]*\) .*chosen$/\1/p; s/.*loglik *\([-0-9.]*\)$/\1/p' err.txt | sort -n | tail -n 1)
+check "race: a count scores by its probability" holds "$most < log(sqrt(2 / 3)) + 1e-3 && $most > -10"
+made 2 300 'a = uniform(); print a "," (int(40 * a) * 7919 % 11) / 3 + 0.02 * normal()' >stepped.csv
+race --data stepped.csv --model t.odvgp >t.json 2>err.txt
+check "race: matern12 joins where matern32 is clearly better" tried 'matern12(ard)'
 "$tool" train --data some.csv --threads 1 --set lik.nodes=8 --model few.odvgp >t.txt 2>err.txt
 check "race: nothing is said without --auto-tries" sh -c '! grep -q "race" err.txt'
 check "refused: --auto-tries with --folds" refuses "--folds and --auto-tries exclude each other" train --data plain.csv --folds 3 --auto-tries 3
