@@ -3981,7 +3981,7 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 	spread		adds sum_wj h_wj (x[w step] - z_j)^2, of `count` rows of a chunk, to the vector sum;
 				h_wj = 0 gives 0 at any finite distance
 	squares		out_j += A_ij^2, row after row
-	weigh		A_ij <- 2 w_j A_ij
+	weigh		out_ij <- 2 w_j A_ij, or 2 w_j (from_i - A_ij) unless `from` is NULL; out may be A
 	blend		out <- a x - b y; out may be x or y
 	combine		out <- x + y or x * y for a chunk; out may be x or y
 	derivative  for a chunk: from dk = dk/dr^2 of a base kernel, computes g = dK/d(squared distance)
@@ -4025,6 +4025,10 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 				if (from) r = all[w] - r; \
 				s[w][0] = GP__FMA_##S(v, r, s[w][0]); \
 			}) \
+		} \
+		if (n < 4 * L) { \
+			GP__ABREAST(GP__STORE_##S(part + w * L, s[w][0])) \
+			return; \
 		} \
 		GP__ABREAST(GP__STORE_##S(part + w * L, (s[w][0] + s[w][1]) + (s[w][2] + s[w][3]))) \
 	} \
@@ -4141,15 +4145,20 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 		for (; rows > 0; rows--, A += ld) \
 			GP__FOR(j, n) out[j] += A[j] * A[j]; \
 	} \
-	TARGET static void gp__weigh_##S( \
-			ptrdiff_t rows, ptrdiff_t n, const odvgp_real *w, odvgp_real *A, ptrdiff_t ld) \
+	TARGET static void gp__weigh_##S(ptrdiff_t rows, ptrdiff_t n, const odvgp_real *w, \
+			const odvgp_real *from, const odvgp_real *A, ptrdiff_t ld, odvgp_real *out) \
 	{ \
 		const V two = GP__K(S, 2); \
-		for (; rows > 0; rows--, A += ld) { \
+		for (; rows > 0; rows--, A += ld, out += ld) { \
+			const odvgp_real one = from ? *from++ : 0; \
+			const V all = GP__SET1_##S(one); \
 			ptrdiff_t j = 0; \
-			for (; j + L <= n; j += L) \
-				GP__STORE_##S(A + j, GP__LOAD_##S(A + j) * (two * GP__LOAD_##S(w + j))); \
-			for (; j < n; j++) A[j] *= 2 * w[j]; \
+			for (; j + L <= n; j += L) { \
+				V v = GP__LOAD_##S(A + j); \
+				if (from) v = all - v; \
+				GP__STORE_##S(out + j, v * (two * GP__LOAD_##S(w + j))); \
+			} \
+			for (; j < n; j++) out[j] = (from ? one - A[j] : A[j]) * (2 * w[j]); \
 		} \
 	} \
 	TARGET static void gp__blend_##S(ptrdiff_t n, odvgp_real a, const odvgp_real *x, odvgp_real b, \
@@ -4407,7 +4416,8 @@ typedef struct odvgp__simd {
 			const odvgp_real *f, ptrdiff_t fw, ptrdiff_t fk, odvgp_real *y, ptrdiff_t ldy);
 	void (*squares)(
 			ptrdiff_t rows, ptrdiff_t n, const odvgp_real *A, ptrdiff_t ld, odvgp_real *out);
-	void (*weigh)(ptrdiff_t rows, ptrdiff_t n, const odvgp_real *w, odvgp_real *A, ptrdiff_t ld);
+	void (*weigh)(ptrdiff_t rows, ptrdiff_t n, const odvgp_real *w, const odvgp_real *from,
+			const odvgp_real *A, ptrdiff_t ld, odvgp_real *out);
 	void (*blend)(ptrdiff_t n, odvgp_real a, const odvgp_real *x, odvgp_real b, const odvgp_real *y,
 			odvgp_real *out);
 	void (*spread)(ptrdiff_t count, const odvgp_real *x, ptrdiff_t step, const odvgp_real *z,
@@ -6827,7 +6837,7 @@ static void gp__strip_adjoint(
 		c->last = c->strip_k + r * GP__CHUNK;
 		c->h = c->strip_h + r * GP__CHUNK;
 		if (job->lower && j > i + r) { /* nothing may be kept here */
-			GP__EACH_GROUP(g, k) gp__zero(c->h + g * c->step, GP__CHUNK);
+			GP__EACH_GROUP(g, k) gp__zero(c->h + (ptrdiff_t)g * c->step, GP__CHUNK);
 			continue;
 		}
 		gp__chunk_keeps(job, c, i + r, j);
@@ -10165,19 +10175,18 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *s, const odvgp_real *X, 
 		dvar/dx  = s dk(x,x)/dx + 2 sum_j w_j dk(x,z_j)/dx,   s = 1 where k(x,x) - |A|^2 > 0, else 0
 		w = L^-T (q_sqrt q_sqrt^T A - s A)     (INVERSE, DIAGONAL: w = -s B L_H^-T T)
 
-	A row of k(x,Z) is computed with H_j = dk/d(squared distance, or inner product). Weights c then
-	give sum_j c_j H_j 2 (u_d - z_jd), or z_jd, in column d of its points: differences are taken
-	before they are summed, since multiplied out they cancel at short lengthscales.
-
-	Cost per row and output: as much as the variance's factors again, (M + Mg) D for the mean and
-	M D for the variance. */
+	A row of k(x,Z) is computed with H_j = dk/d(squared distance, or inner product). Weights c give
+	sum_j c_j H_j 2 (u_d - z_jd), or z_jd, in column d: multiplied out, differences would cancel at
+	short lengthscales. They are formed once for all outputs, each of which then takes (M + Mg) D
+	products with a sum for the mean, M D and as much as the variance's factors for the variance. */
 
 typedef struct {
 	gp__prediction *t;
 	const odvgp_gradient *to;
 	odvgp_real *chunk;        /* of a gp__kchunk with derivatives */
 	odvgp_real *value;        /* [CHUNK] kernel values */
-	odvgp_real *h;            /* [ld] weights times H */
+	odvgp_real *h;            /* [ld] weights times 2 H */
+	odvgp_real *terms;        /* [columns,ld] of gp__gradient_terms */
 	odvgp_real *H, *H_gamma;  /* [rows,groups,ld] of beta, [groups,ld] of a row's gamma */
 	odvgp_real *alpha, *a;    /* [P,ld] of the unit, 0 behind the points */
 	odvgp_real *w;            /* [P,rows,ld] of its variances, likewise */
@@ -10186,7 +10195,7 @@ typedef struct {
 	odvgp_real *second;       /* [2,groups,D]; [nodes, 1 + groups + groups^2] */
 	ptrdiff_t first, n;       /* the tile's first row; rows of the call */
 	int diag;                 /* whether k(x,x) depends on x */
-	odvgp_real *dmean, *dvar; /* [P,rows,D] */
+	odvgp_real *dmean, *dvar; /* [P,rows,D]; half the variances' */
 	odvgp_real *mixed;        /* [F,rows,D] */
 } gp__gradient;
 
@@ -10204,6 +10213,7 @@ static void gp__gradient_layout(
 	g->chunk = gp__take(a, gp__gradient_chunks(p->base_kernels), GP__CHUNK);
 	g->value = gp__take(a, 1, GP__CHUNK);
 	g->h = gp__take(a, 1, GP__MAX(beta, gamma));
+	g->terms = gp__take(a, p->columns, GP__MAX(beta, gamma));
 	g->H = gp__take(a, groups * rows, beta);
 	g->H_gamma = gp__take(a, groups, gamma);
 	g->alpha = gp__take(a, P, beta);
@@ -10229,40 +10239,25 @@ static size_t gp__gradient_size(const odvgp_server *s, ptrdiff_t rows)
 
 /* --- rows of kernel values with their derivatives --- */
 
-/*	A set of points, with the weights of the mean [P,ld] or NULL. */
+/*	A set of points, with the weights of the mean [P,ld], 0 behind the points, or NULL. */
 typedef struct {
 	ptrdiff_t m, ld;
 	odvgp_real *points, *centre;
 	const odvgp_real *weights;
 } gp__gradient_points;
 
-/*	Weights [P,m] of the unit become [P,ld], 0 behind the points. */
-static const odvgp_real *gp__gradient_padded(
-		const gp__gradient *g, ptrdiff_t m, const odvgp_real *from, odvgp_real *to)
+static gp__gradient_points gp__gradient_set(const gp__gradient *g, int gamma)
 {
-	ptrdiff_t ld = gp__padded(m);
+	const gp__view *v = &g->t->v;
+	const ptrdiff_t m = gamma ? g->t->p->M_gamma : g->t->p->M, ld = gp__padded(m);
+	const odvgp_real *from = gamma ? v->a_gamma : v->alpha;
+	odvgp_real *to = gamma ? g->a : g->alpha;
+	const gp__gradient_points z = {m, ld, gamma ? v->gamma : v->beta,
+			gamma ? v->gamma_centre : v->beta_centre, from ? to : NULL};
 	for (ptrdiff_t q = 0; from && q < g->t->P; q++) {
 		gp__copy(to + q * ld, from + q * m, m);
 		gp__zero(to + q * ld + m, ld - m);
 	}
-	return from ? to : NULL;
-}
-
-static gp__gradient_points gp__gradient_beta(const gp__gradient *g)
-{
-	const gp__view *v = &g->t->v;
-	ptrdiff_t m = g->t->p->M;
-	gp__gradient_points z = {m, gp__padded(m), v->beta, v->beta_centre,
-			gp__gradient_padded(g, m, v->alpha, g->alpha)};
-	return z;
-}
-
-static gp__gradient_points gp__gradient_gamma(const gp__gradient *g)
-{
-	const gp__view *v = &g->t->v;
-	ptrdiff_t m = g->t->p->M_gamma;
-	gp__gradient_points z = {m, gp__padded(m), v->gamma, v->gamma_centre,
-			gp__gradient_padded(g, m, v->a_gamma, g->a)};
 	return z;
 }
 
@@ -10479,23 +10474,45 @@ GP__NOINLINE odvgp_real gp__column_slope(
 	return sum;
 }
 
-/*	dx [D] += sum_j c_j dk(x,z_j)/dx in row i, where gp__gradient_place has been called. */
+/*	What sums over a row's points share for several outputs, where gp__gradient_place has been
+	called: 2 H_j (u - z_j), or 2 H_j z_j. */
+static void gp__gradient_terms(const gp__gradient *g, ptrdiff_t m)
+{
+	const gp__kjob *job = g->t->job;
+	const odvgp__simd *isa = g->t->blas.isa;
+	odvgp_real *to = g->terms;
+	for (uint32_t group = 0; g->t->P > 1 && group < job->k->ngroup; group++) {
+		const int inner = gp__geometry(gp__group_kernel(job->k, group)) == GP__INNER_PRODUCT;
+		ptrdiff_t dims = gp__group_dims(job->k, group);
+		isa->weigh(dims, m, job->H[group], inner ? NULL : job->u[group], job->zt[group], job->ld, to);
+		to += dims * job->ld;
+	}
+}
+
+/*	dx [D] += sum_j c_j dk(x,z_j)/dx in row i, after gp__gradient_terms. */
 static void gp__gradient_sum(
 		const gp__gradient *g, ptrdiff_t i, ptrdiff_t m, const odvgp_real *weights, odvgp_real *dx)
 {
 	const gp__prediction *t = g->t;
 	const gp__kjob *job = t->job;
+	const odvgp__simd *isa = t->blas.isa;
+	const odvgp_real *terms = g->terms;
 	GP__EACH_GROUP(group, t->kernel) {
-		int inner = gp__geometry(gp__group_kernel(t->kernel, group)) == GP__INNER_PRODUCT;
+		const gp__base_kernel *base = gp__group_kernel(t->kernel, group);
+		const int inner = gp__geometry(base) == GP__INNER_PRODUCT, additive = gp__is_additive(base);
 		ptrdiff_t dims = gp__group_dims(t->kernel, group);
-		for (ptrdiff_t j = 0; j < m; j += GP__CHUNK)
-			t->blas.isa->combine(1, weights + j, job->H[group] + j, g->h + j);
-		if (gp__is_additive(gp__group_kernel(t->kernel, group)))
+		ptrdiff_t whole = additive ? gp__padded(m)
+								   : (m + GP__MAX_LANES - 1) / GP__MAX_LANES * GP__MAX_LANES;
+		if (additive || t->P == 1)
+			isa->weigh(1, whole, weights, NULL, job->H[group], 0, g->h);
+		if (additive)
 			GP__FOR(d, dims) g->slope[d] = gp__column_slope(job, group, d, m, g->h);
+		else if (t->P > 1) isa->dots(m, weights, dims, NULL, terms, job->ld, g->slope);
 		else
-			t->blas.isa->dots(job->ld, g->h, dims, inner ? NULL : job->u[group], job->zt[group],
-					job->ld, g->slope);
-		for (ptrdiff_t d = 0; d < dims && !inner; d++) g->slope[d] *= 2;
+			isa->dots(whole, g->h, dims, inner ? NULL : job->u[group], job->zt[group], job->ld,
+					g->slope);
+		for (ptrdiff_t d = 0; d < dims && inner; d++) g->slope[d] *= GP__R(0.5);
+		terms += dims * job->ld;
 		gp__point_back(job, group, t->X + i * t->D, job->u[group], g->slope, 1, dx);
 	}
 }
@@ -10559,7 +10576,7 @@ static odvgp_real *gp__gradient_weights(gp__gradient *g, ptrdiff_t n, ptrdiff_t 
 	if (Mv) gp__gradient_product(t, n, Mv, t->v.factor_v + q * Mv * Mv, t->T + Mr, W + Mr);
 	GP__FOR(i, n) {
 		odvgp_real has_prior = (odvgp_real)gp__gradient_has_prior(t, i, q), *w = W + i * ld;
-		if (of_S) t->blas.isa->blend(M, 1, w, has_prior, t->A + i * M, w);
+		if (of_S) t->blas.isa->axpy(M, -has_prior, t->A + i * M, w);
 		else GP__FOR(j, M) w[j] *= -has_prior;
 	}
 	if (of_S) gp__gradient_solve(t, n, t->v.L, W, ld);
@@ -10578,11 +10595,12 @@ static void gp__gradient_mean(gp__gradient *g, ptrdiff_t n)
 	t->job->X2 = NULL; /* no point is a row of X */
 	GP__FOR(q, P) gp__zero(t->mean + (t->first + q) * t->ld, n);
 	for (int k = 0; k < (p->M_gamma ? 2 : 1); k++) {
-		const gp__gradient_points z = k ? gp__gradient_gamma(g) : gp__gradient_beta(g);
+		const gp__gradient_points z = gp__gradient_set(g, k);
 		gp__predict_points(t, z.points, z.m, z.centre);
 		GP__FOR(i, n) {
 			gp__gradient_values(g, i, &z, k ? t->point : g->u + i * p->columns,
 					k ? NULL : t->A + i * p->M, k ? g->H_gamma : g->H + i * groups * z.ld);
+			if (z.weights && gp__gradient_of_mean(g)) gp__gradient_terms(g, z.m);
 			for (ptrdiff_t q = 0; z.weights && gp__gradient_of_mean(g) && q < P; q++)
 				gp__gradient_sum(g, i, z.m, z.weights + q * z.ld,
 						g->dmean + ((t->first + q) * t->ld + i) * D);
@@ -10604,18 +10622,18 @@ static void gp__gradient_var(gp__gradient *g, ptrdiff_t n)
 	gp__predict_points(t, t->v.beta, M, t->v.beta_centre);
 	GP__FOR(i, n) {
 		gp__gradient_place(g, g->u + i * t->p->columns, g->H + i * groups * ld, ld);
+		gp__gradient_terms(g, M);
 		GP__FOR(q, t->P) {
 			odvgp_real *dvar = g->dvar + ((t->first + q) * t->ld + i) * D;
 			if (g->diag && gp__gradient_has_prior(t, i, q))
 				gp__kernel_diag_adjoint(t->kernel, t->v.hyp, t->X + i * D, GP__R(0.5), NULL, dvar);
 			gp__gradient_sum(g, i, M, g->w + (q * t->ld + i) * ld, dvar);
-			GP__FOR(d, D) dvar[d] *= 2;
 		}
 	}
 }
 
 /*	Processes' gradients x [P,rows,D] become functions' in the caller's units: to [F,n,D] from row
-	`first`. power: 1 of means, 2 of variances. */
+	`first`. power: 1 of means, 2 of variances, of which x are halves. */
 static void gp__gradient_out(gp__gradient *g, int power, ptrdiff_t first, ptrdiff_t count,
 		gp__prediction_call *c, odvgp_real *to)
 {
@@ -10629,9 +10647,11 @@ static void gp__gradient_out(gp__gradient *g, int power, ptrdiff_t first, ptrdif
 	}
 	GP__FOR(f, t->p->F) {
 		odvgp_real scale = gp__predict_scale(t, f), *out = to + (f * c->n + first) * D;
-		if (power == 2) scale *= scale;
-		GP__FOR(i, count)
-			GP__FOR(d, D) out[i * D + d] = x[f * size + i * D + d] * scale / t->v.x_scale[d];
+		if (power == 2) scale *= 2 * scale;
+		GP__FOR(d, D) {
+			const odvgp_real by = scale / t->v.x_scale[d];
+			GP__FOR(i, count) out[i * D + d] = x[f * size + i * D + d] * by;
+		}
 		gp__transform_slopes(t, c->X + first * D, count, out);
 		gp__predict_note(c, out, first, count, D);
 	}
@@ -15218,13 +15238,12 @@ ODVGP_API GP__COLD odvgp_status odvgp_compact(
 
 /* ---- >>export   a frozen model as C code
 
-	Functions of the written header come from templates (gp__emit). Points of beta and gamma
-	form one table, by rows, in units of the kernel: u = (x - shift) rate undoes the scales, and has
-	1 / sqrt(2) of rbf or sqrt(nu) of a Matern in it unless base kernels share the distance. Shift
-	and rate are rounded first and the points follow them. a <- L^-1 k(Zb,x) reads rows of L with
-	the reciprocal of the diagonal at their ends; T = q_sqrt^T a comes by columns, a number at a
-	time, so that nothing of it is stored. Units of independent outputs follow one another in each
-	table, and pointers run on.
+	Functions come from templates (gp__emit). Points of beta and gamma form one table, by rows, in
+	units of the kernel: u = (x - shift) rate undoes the scales, and has 1 / sqrt(2) of rbf or
+	sqrt(nu) of a Matern in it unless base kernels share the distance. Shift and rate are rounded
+	first and the points follow them. a <- L^-1 k(Zb,x) reads rows of L with the reciprocal of the
+	diagonal at their ends; T = q_sqrt^T a is not stored. Units of independent outputs follow one
+	another in each table, and pointers run on.
 
 	To add a base kernel: a row in gp__export_kernels. A likelihood: a row in gp__export_ys. */
 
@@ -18216,7 +18235,7 @@ static void gp__tri_squares_reverse(gp__node *nd)
 	for (ptrdiff_t p = nd->rows - 1; p >= 0; p--) {
 		odvgp_real *d = nd->d + p * nd->ld, *q = Q->v + p * M * Q->ld, *T = gp__tri_at(nd, p);
 		if (p < nd->rows - 1 && !nd->kept) gp__tri_product(nd, p);
-		nd->blas->isa->weigh(M, A->cols, d, T, nd->ld);
+		nd->blas->isa->weigh(M, A->cols, d, NULL, T, nd->ld, T);
 		if (A->needs_grad)
 			odvgp_trmm(nd->blas, 0, M, A->cols, 1, q, Q->ld, T, nd->ld, 1, A->d, A->ld);
 		if (Q->needs_grad)
