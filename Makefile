@@ -1,8 +1,8 @@
 # odvgp.h is one header: there is nothing to build in order to use it. This file builds the
 # command-line tool, the demo and the tests. GNU make. `make help` lists the targets; CC, CXX,
-# CFLAGS and SKIP_FLOAT=1 (tests in double only) may be given, for `make test` also ALL=1 (all
-# programs in float too, at full length), for `make cross` SHORT=1 and CROSS="aarch64 s390x" (these
-# targets alone).
+# CFLAGS and SKIP_FLOAT=1 (tests in double only) may be given, for `make test` also FULL=1 (what its
+# short form leaves out, too) and ALL=1 (that, and all programs in float), for `make cross` SHORT=1
+# and CROSS="aarch64 s390x" (these targets alone).
 
 CC       ?= cc
 CXX      ?= c++
@@ -252,7 +252,8 @@ short    = $(if $(ALL),$(linked),$(filter-out $(1)/f32/%,$(linked)) \
 ## test: all tests, 90 seconds on two cores; needs only a C compiler; ALL=1: all programs in
 ##   float too, at full length
 test: $(call short,$(B)) $(B)/tool.data/trained
-	@$(if $(ALL),,ODVGP_TEST_SHORT=1) sh tests/checks/run.sh $(call commands,$(call short,$(B)))
+	@$(if $(FULL)$(ALL),,ODVGP_TEST_SHORT=1) \
+	    sh tests/checks/run.sh $(call commands,$(call short,$(B)))
 
 ## test-isa: the tests with every instruction set forced; ALL=1: at full length, all in float too
 test-isa: $(filter-out $(B)/odvgp $(NO_ISA:%=$(B)/%),$(call brief,$(B)))
