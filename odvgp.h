@@ -1254,11 +1254,13 @@ typedef struct odvgp_config {
 	   only for values around 1, because absolute steps hardly move larger ones. Default EXP. */
 	odvgp_positive_transform positive_transform;
 	/* Rows per tile; 0: min(batch, 256), fewer if a layer would have more than 4,096 inputs, halved
-	   down to 64 if K(X, Z_gamma) then fits kernel_cache_bytes. Affects memory and last bits. */
+	   down to 64 if K(X, Z_gamma) is then kept (kernel_cache_bytes). Affects memory and last bits.
+	   */
 	ptrdiff_t tile;
-	/* Largest K(X, Z_gamma) of a tile, in bytes, that is kept for the gradient; a larger one is
-	   computed twice, to the same bits. Also limits the products of P > 1 covariance factors with
-	   the features. 0 keeps nothing. Default 16 MiB. */
+	/* Most bytes that are kept of a kernel matrix for the gradient: squared distances, and
+	   exponentials by base kernels. A larger one is computed twice, to the same bits. Also limits
+	   the products of P > 1 covariance factors with the features. 0 keeps nothing. Default 24 MiB.
+	   */
 	ptrdiff_t kernel_cache_bytes;
 	/* Shards of the tiles of all sums over rows, a power of two up to 65536. Their sums are added up
 	   a binary tree: several processes (odvgp_set_reduce) that each compute some of them get the
@@ -1632,8 +1634,9 @@ ODVGP_API odvgp_status odvgp_set_transforms(
 	iteration. report out or NULL.
 	If the last update made the bound implausibly low or impossible to evaluate (NaN, or not
 	positive definite up to jitter.max), and the previous parameters do better on the same rows, it
-	is undone, step sizes are halved, and events.step_undone counts it. If they do no better, the
-	rows are to blame: the step returns an error.
+	is undone, step sizes are halved, and events.step_undone counts it; once they are 1e-9 of the
+	schedule's, the step that undoes one returns the error, too. If they do no better, the rows are
+	to blame: the step returns an error.
 	Returns	E_NAN (in this batch, or the bound) | E_NOT_PD
 	Cost	see Choosing sizes in >>manual */
 ODVGP_API odvgp_status odvgp_step(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
@@ -3874,12 +3877,16 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 
 /*	RBF and Matern kernels of r^2 = scale * d2 for a chunk: k, and dk = dk/dr^2 unless NULL. At
 	r = 0 Matern 1/2 has no derivative; dk is 0. exp's argument ends at -1000, where exp is 0,
-	because infinity times 0 is NaN. */
+	because infinity times 0 is NaN. ve: NULL, or v exp(...), written or, if type has E_GIVEN, read.
+	*/
+#define GP__E_GIVEN 16
 #define GP__RADIAL(TARGET, S, V, L) \
 	TARGET static void gp__radial_##S(int type, odvgp_real v, odvgp_real scale, \
-			const odvgp_real *d2, odvgp_real *k, odvgp_real *dk) \
+			const odvgp_real *d2, odvgp_real *ve, odvgp_real *k, odvgp_real *dk) \
 	{ \
 		static const odvgp_real factors[] = {GP__R(0.5), 1, 3, 5}; /* by type */ \
+		const int given = type & GP__E_GIVEN; \
+		type -= given; \
 		const odvgp_real factor = scale * factors[type]; \
 		const V least = GP__K(S, GP__TINY), zero = GP__K(S, 0), one = GP__K(S, 1); \
 		for (int j = 0; j < GP__CHUNK; j += GP__FOUR * L) { \
@@ -3887,9 +3894,13 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 			GP__WAYS(s[q] = GP__K(S, factor) * GP__LOAD_##S(d2 + j + q * L)) \
 			if (GP__MATERNS && type != GP__RBF) GP__WAYS(s[q] = GP__SQRT_##S(s[q])) \
 			GP__WAYS(s[q] = GP__MIN_##S(GP__K(S, 1000), s[q])) \
-			GP__WAYS(t[q] = zero - s[q]) \
-			gp__decay_##S(t, e); \
-			GP__WAYS(t[q] = e[q] = GP__K(S, v) * e[q]) \
+			if (given) GP__WAYS(t[q] = e[q] = GP__LOAD_##S(ve + j + q * L)) \
+			else { \
+				GP__WAYS(t[q] = zero - s[q]) \
+				gp__decay_##S(t, e); \
+				GP__WAYS(t[q] = e[q] = GP__K(S, v) * e[q]) \
+				if (ve) GP__WAYS(GP__STORE_##S(ve + j + q * L, e[q])) \
+			} \
 			if (type == GP__MATERN32 && GP__KERNEL_HAS(GP__MATERN32)) \
 				GP__WAYS(t[q] = (one + s[q]) * e[q]) \
 			if (type == GP__MATERN52 && GP__HAS_MATERN52) \
@@ -3905,7 +3916,7 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 		} \
 	}
 
-/*	ABREAST_x: rows that dots and spreads take at once; the registers set the limit. ABREAST,
+/*	ABREAST_x: rows that dots take at once; the registers set the limit. ABREAST,
 	VECTORS, SUMS: a statement for each row, for each vector, for each of four sums. */
 #define GP__ABREAST_c      1
 #define GP__ABREAST_sse2   2
@@ -3967,14 +3978,15 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 				y_wj) over whole vectors unless `from` is NULL; out is written in whole vectors
 	update		y_w += sum_i f[w fw + i fk] x_i for count rows y_w and k rows x_i, with the bits of
 				one axpy after the other
-	spreads		out[w step] = sum_j h_wj (x[w step] - z_j)^2 over whole chunks, added as in dot;
+	spread		adds sum_wj h_wj (x[w step] - z_j)^2, of `count` rows of a chunk, to the vector sum;
 				h_wj = 0 gives 0 at any finite distance
 	squares		out_j += A_ij^2, row after row
 	weigh		A_ij <- 2 w_j A_ij
 	blend		out <- a x - b y; out may be x or y
 	combine		out <- x + y or x * y for a chunk; out may be x or y
 	derivative  for a chunk: from dk = dk/dr^2 of a base kernel, computes g = dK/d(squared distance)
-				= scale dk adjoint (NULL: 1); h <- g (first) or h + g; dk <- g d2 */
+				= scale dk adjoint (NULL: 1); h <- g (first) or h + g. Unless NULL, the vector sum
+				of_k grows by adjoint . k, and of_d2 by g . d2 */
 #define GP__ARRAYS(TARGET, S, V, L) \
 	TARGET static void gp__axpy_##S(ptrdiff_t n, odvgp_real a, const odvgp_real *x, odvgp_real *y) \
 	{ \
@@ -4070,40 +4082,20 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 			for (int i = 1; i < L; i++) *out += part[i]; \
 		} \
 	} \
-	TARGET GP__INLINE void gp__spreads_of_##S(int ways, ptrdiff_t n, const odvgp_real *x, \
-			ptrdiff_t step, const odvgp_real *z, const odvgp_real *h, ptrdiff_t ld, \
-			odvgp_real *out) \
+	TARGET static void gp__spread_##S(ptrdiff_t count, const odvgp_real *x, ptrdiff_t step, \
+			const odvgp_real *z, const odvgp_real *h, odvgp_real *sum) \
 	{ \
-		V s[GP__ABREAST_##S][4], all[GP__ABREAST_##S]; \
-		odvgp_real part[GP__ABREAST_##S][L]; \
-		const odvgp_real *row[GP__ABREAST_##S]; \
-		GP__ABREAST(row[w] = h + w * ld) \
-		GP__ABREAST(all[w] = GP__K(S, x[w * step])) \
-		GP__ABREAST(GP__SUMS(s[w][q] = GP__K(S, 0))) \
-		for (ptrdiff_t j = 0; j < n; j += 4 * L) \
-			GP__SUMS({ \
-				const V v = GP__LOAD_##S(z + j + q * L); \
-				GP__ABREAST({ \
-					const V t = all[w] - v; \
-					s[w][q] = GP__FMA_##S(GP__LOAD_##S(row[w] + j + q * L) * t, t, s[w][q]); \
+		V s[4]; \
+		GP__SUMS(s[q] = GP__K(S, 0)) \
+		for (; count; count--, x += step, h += GP__CHUNK) { \
+			const V all = GP__K(S, *x); \
+			for (int j = 0; j < GP__CHUNK; j += 4 * L) \
+				GP__SUMS({ \
+					const V t = all - GP__LOAD_##S(z + j + q * L); \
+					s[q] = GP__FMA_##S(GP__LOAD_##S(h + j + q * L) * t, t, s[q]); \
 				}) \
-			}) \
-		GP__ABREAST(GP__STORE_##S(part[w], (s[w][0] + s[w][1]) + (s[w][2] + s[w][3]))) \
-		for (int w = 0; w < ways; w++) { \
-			odvgp_real sum = 0; \
-			for (int i = 0; i < L; i++) sum += part[w][i]; \
-			out[w * step] = sum; \
 		} \
-	} \
-	TARGET static void gp__spreads_##S(ptrdiff_t n, ptrdiff_t count, const odvgp_real *x, \
-			ptrdiff_t step, const odvgp_real *z, const odvgp_real *h, ptrdiff_t ld, \
-			odvgp_real *out) \
-	{ \
-		enum { W = GP__ABREAST_##S }; \
-		for (; count >= W; count -= W, x += W * step, h += W * ld, out += W * step) \
-			gp__spreads_of_##S(W, n, x, step, z, h, ld, out); \
-		for (; count; count--, x += step, h += ld, out += step) \
-			gp__spreads_of_##S(1, n, x, step, z, h, ld, out); \
+		GP__STORE_##S(sum, GP__LOAD_##S(sum) + ((s[0] + s[1]) + (s[2] + s[3]))); \
 	} \
 	GP__UPDATE_OF(TARGET, vectors_##S, S, V, L) \
 	GP__UPDATE_OF(TARGET, reals_##S, c, odvgp_real, 1) \
@@ -4179,18 +4171,36 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 			GP__STORE_##S(out + j, a); \
 		} \
 	} \
-	TARGET static void gp__derivative_##S(odvgp_real scale, const odvgp_real *adjoint, \
-			const odvgp_real *d2, int first, odvgp_real *dk, odvgp_real *h) \
+	TARGET static void gp__derivative_##S(const gp__slope *a) \
 	{ \
-		for (int j = 0; j < GP__CHUNK; j += L) { \
-			V g = GP__LOAD_##S(dk + j) * GP__K(S, scale), sum; \
-			if (adjoint) g = g * GP__LOAD_##S(adjoint + j); \
-			sum = g; \
-			if (!first) sum = g + GP__LOAD_##S(h + j); \
-			GP__STORE_##S(h + j, sum); \
-			GP__STORE_##S(dk + j, g * GP__LOAD_##S(d2 + j)); \
-		} \
+		const V scale = GP__K(S, a->scale); \
+		V u[4], v[4]; \
+		GP__SUMS(u[q] = v[q] = GP__K(S, 0)) \
+		for (int j = 0; j < GP__CHUNK; j += 4 * L) \
+			GP__SUMS({ \
+				const ptrdiff_t at = j + q * L; \
+				V g = GP__LOAD_##S(a->dk + at) * scale; \
+				if (a->adjoint) { \
+					const V w = GP__LOAD_##S(a->adjoint + at); \
+					g = g * w; \
+					u[q] = GP__FMA_##S(w, GP__LOAD_##S(a->k + at), u[q]); \
+					v[q] = GP__FMA_##S(g, GP__LOAD_##S(a->d2 + at), v[q]); \
+				} \
+				if (!a->first) g = g + GP__LOAD_##S(a->h + at); \
+				GP__STORE_##S(a->h + at, g); \
+			}) \
+		if (a->of_k) \
+			GP__STORE_##S(a->of_k, GP__LOAD_##S(a->of_k) + ((u[0] + u[1]) + (u[2] + u[3]))); \
+		if (a->of_d2) \
+			GP__STORE_##S(a->of_d2, GP__LOAD_##S(a->of_d2) + ((v[0] + v[1]) + (v[2] + v[3]))); \
 	}
+
+/*	What `derivative` takes. */
+typedef struct {
+	const odvgp_real *dk, *adjoint, *k, *d2;
+	odvgp_real scale, *h, *of_k, *of_d2;
+	int first;
+} gp__slope;
 
 /* --- all of it for each instruction set --- */
 
@@ -4384,14 +4394,13 @@ typedef struct odvgp__simd {
 			ptrdiff_t fs, odvgp_real *to, ptrdiff_t ts);
 	void (*sqdist)(
 			ptrdiff_t nd, const odvgp_real *x, const odvgp_real *zt, ptrdiff_t ld, odvgp_real *r2);
-	void (*radial)(int type, odvgp_real v, odvgp_real scale, const odvgp_real *d2, odvgp_real *k,
-			odvgp_real *dk);
+	void (*radial)(int type, odvgp_real v, odvgp_real scale, const odvgp_real *d2, odvgp_real *ve,
+			odvgp_real *k, odvgp_real *dk);
 	void (*axpy)(ptrdiff_t n, odvgp_real a, const odvgp_real *x, odvgp_real *y);
 	odvgp_real (*dot)(ptrdiff_t n, const odvgp_real *x, const odvgp_real *y);
 	gp__map *map[GP__MAPS];
 	void (*combine)(int product, const odvgp_real *x, const odvgp_real *y, odvgp_real *out);
-	void (*derivative)(odvgp_real scale, const odvgp_real *adjoint, const odvgp_real *d2, int first,
-			odvgp_real *dk, odvgp_real *h);
+	void (*derivative)(const gp__slope *a);
 	void (*dots)(ptrdiff_t n, const odvgp_real *x, ptrdiff_t count, const odvgp_real *from,
 			const odvgp_real *y, ptrdiff_t ldy, odvgp_real *out);
 	void (*update)(ptrdiff_t n, ptrdiff_t k, const odvgp_real *x, ptrdiff_t ldx, ptrdiff_t count,
@@ -4401,8 +4410,8 @@ typedef struct odvgp__simd {
 	void (*weigh)(ptrdiff_t rows, ptrdiff_t n, const odvgp_real *w, odvgp_real *A, ptrdiff_t ld);
 	void (*blend)(ptrdiff_t n, odvgp_real a, const odvgp_real *x, odvgp_real b, const odvgp_real *y,
 			odvgp_real *out);
-	void (*spreads)(ptrdiff_t n, ptrdiff_t count, const odvgp_real *x, ptrdiff_t step,
-			const odvgp_real *z, const odvgp_real *h, ptrdiff_t ld, odvgp_real *out);
+	void (*spread)(ptrdiff_t count, const odvgp_real *x, ptrdiff_t step, const odvgp_real *z,
+			const odvgp_real *h, odvgp_real *sum);
 } odvgp__simd;
 
 /* --- X for all rows; for the vectors of a row; SUBTRACT for the rows above row i --- */
@@ -4605,7 +4614,7 @@ GP__EACH_ISA(GP__KERNELS)
 			GP__LIST##NVMAX(gp__ukr, S), GP__LIST##NVMAX(gp__solve, S), gp__factor_##S, \
 			gp__copy_##S, gp__transpose_##S, gp__sqdist_##S, gp__radial_##S, gp__axpy_##S, \
 			gp__dot_##S, GP__MAP_LIST(S), gp__combine_##S, gp__derivative_##S, gp__dots_##S, \
-			gp__update_##S, gp__squares_##S, gp__weigh_##S, gp__blend_##S, gp__spreads_##S},
+			gp__update_##S, gp__squares_##S, gp__weigh_##S, gp__blend_##S, gp__spread_##S},
 static const odvgp__simd gp__isas[] = {GP__EACH_ISA(GP__ISA)};
 
 /*	The best one for AUTO; NULL if machine or build lacks it. */
@@ -5485,30 +5494,34 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 	additive is its value, the sum. Base kernels with the same geometry and columns form a group and
 	share the number, except periodic and additive ones and those with ard.
 
-	Rows are computed in chunks of GP__CHUNK columns that stay in L1. The adjoint differentiates a
-	chunk's nodes once: it stores H = dK/d(squared distance or inner product) and sums
-	dK/d(hyperparameter) over the columns. With G = H dloss/dK, elementwise, and the centred inputs
-	u, w,
+	Strips of GP__STRIP rows are computed in chunks of GP__CHUNK columns that stay in L1, the
+	adjoint's, too. From a strip's dloss/dK, which for products K a is dout^T a, it computes
+	H = dloss/d(squared distance or inner product) and adds up the gradients of hyperparameters and,
+	with the centred inputs u, w,
 
-		dw_j = 2 (w_j sum_i G_ij - sum_i G_ij u_i),
+		dw_j = 2 (w_j sum_i H_ij - sum_i H_ij u_i),    du_i = 2 sum_j H_ij (u_i - w_j),
 
-	or sum_i G_ij u_i for inner products: two matrix products. A lengthscale per column needs sum_ij
-	G_ij (u_i - w_j)^2. From circles, gradients go on to inputs and period. additive's functions of
-	one column, and their derivatives, are recomputed column by column. For products K a,
-	dloss/dK has the rank of a; K and H are kept from the forward run if they fit
+	or sum_i H_ij u_i for inner products. A lengthscale per column needs sum_ij H_ij (u_i - w_j)^2:
+	multiplied out, it would lose all digits at short lengthscales. From circles, gradients go on to
+	inputs and period. additive's functions of one column, and their derivatives, are recomputed
+	column by column. Squared distances and exponentials are kept from the forward run if they fit
 	config.kernel_cache_bytes.
 
-	Cost: n m (3 D + about 20 per base kernel, and for additive 20 per column); the adjoint as much
-	again, and once more if nothing is kept.
+	Sums over rows belong to one share of the columns, of GP__KSHARES, and those over columns are
+	added up share by share, so that bits do not depend on the number of tasks.
+
+	Cost: n m (3 D + about 20 per base kernel, and for additive 20 per column); the adjoint about as
+	much again, half if they are kept.
 
 	To add a base kernel: its formula above, its number (>>vmath), its row in gp__base_kernel_kinds,
 	its values in gp__base_values and, if these use inner products, k(x,x) in gp__base_diag and
 	gp__base_diag_adjoint. */
 
-#define GP__MAX_RANGES  8
-#define GP__KROWS       (GP__DESK ? 256 : 24) /* rows in a block of the adjoint */
-#define GP__UPDATE_ROWS 8   /* rows of H in one update */
-#define GP__DOTS        16  /* dot products with one chunk at once */
+#define GP__MAX_RANGES 8
+#define GP__KROWS      (GP__DESK ? 256 : 24) /* rows in a block of the adjoint */
+#define GP__STRIP      8
+#define GP__KSHARES    (GP__DESK ? 16 : 1)
+#define GP__DOTS       16 /* dot products with one chunk at once */
 
 enum { GP__NODE_BASE_KERNEL, GP__NODE_SUM, GP__NODE_PRODUCT };
 /*	The first ones are bits of lengthscale, variance and shape parameter in this order. */
@@ -6208,23 +6221,38 @@ typedef struct {
 	const gp__patches *patches;
 	const odvgp_real *weights;
 	odvgp_real *dweights; /* added to unless NULL */
-	/* 1: the forward run keeps V0, H and derivatives of all rows; 0: only of the current ones */
-	int kept;
-	/* K, and by groups dK/d(squared distance or inner product), [rows, ld]; the adjoint multiplies
-	   H by dloss/dK */
-	odvgp_real *V0, *H[ODVGP_MAX_BASE_KERNELS];
-	/* [P,nhyp,rows]: sum_j dK_ij/dhyp a_pj; with dK [1,nhyp,rows], and row i of dK for a_p */
-	odvgp_real *derivatives;
-	ptrdiff_t lds;
-	/* by groups: points of X1 by rows; of X2 by columns and by rows; H^T u (>>kernels: dw) */
+	/* 1: the forward run keeps d2 and e, which the adjoint then reads (known) */
+	int kept, known;
+	/* [n,ld]: by groups, squared distances or inner products; by base kernels, what isa->radial
+	   calls ve */
+	odvgp_real *d2[ODVGP_MAX_BASE_KERNELS], *e[ODVGP_MAX_BASE_KERNELS];
+	odvgp_real scale[ODVGP_MAX_BASE_KERNELS];
+	/* by groups: points of X1 by rows, with a 1 behind each; of X2 by columns; V: H^T u by columns;
+	   T: sums over H of u - w (inner products: of w), [shares,rows,nd]; H: of >>gradient */
 	odvgp_real *centre, *u[ODVGP_MAX_BASE_KERNELS], *zt[ODVGP_MAX_BASE_KERNELS],
-			*w[ODVGP_MAX_BASE_KERNELS], *V[ODVGP_MAX_BASE_KERNELS];
-	odvgp_real *R, *T, *chunks;
+			*V[ODVGP_MAX_BASE_KERNELS], *T[ODVGP_MAX_BASE_KERNELS], *H[ODVGP_MAX_BASE_KERNELS];
+	/* [shares,nhyp,MAX_LANES]: vector sums of dloss/dhyp, up to factors */
+	odvgp_real *sums, *chunks;
 	ptrdiff_t chunk_rows;      /* rows of CHUNK numbers per task (gp__kchunk) */
 	ptrdiff_t ld, first, rows; /* m padded; the current rows */
 	int tasks, plain;          /* plain: no products in the expression */
-	uint32_t group;            /* of gp__spread_task */
+	int shares, by_rows;       /* shares are of rows, because no sums over rows are wanted */
 } gp__kjob;
+
+/*	The factor from squared distance to r^2; 1 for inner products, and ard's scaled points. */
+static odvgp_real gp__base_scale(const gp__base_kernel *base, const odvgp_real *hyp)
+{
+	if (!gp__one_lengthscale(base)) return 1;
+	odvgp_real inverse = 1 / hyp[base->ls], scale = inverse * inverse;
+	/* so that scale times distance 0 is 0 */
+	return GP__MIN(GP__R(GP__FAR), scale);
+}
+
+static void gp__kernel_hyp(gp__kjob *job, const odvgp_real *hyp)
+{
+	job->hyp = hyp;
+	GP__EACH_BASE(l, job->k) job->scale[l] = gp__base_scale(&job->k->base[l], hyp);
+}
 
 /*	A job that asks for nothing yet. Returning it would put two copies on the stack. */
 static void gp__kernel_job(gp__kjob *job, const odvgp_blas *blas, const gp__kernel *k,
@@ -6233,7 +6261,7 @@ static void gp__kernel_job(gp__kjob *job, const odvgp_blas *blas, const gp__kern
 	memset(job, 0, sizeof *job);
 	job->blas = blas;
 	job->k = k;
-	job->hyp = hyp;
+	gp__kernel_hyp(job, hyp);
 	job->X1 = X1;
 	job->n = n;
 	job->X2 = X2;
@@ -6254,29 +6282,37 @@ static int gp__kernel_plain(const gp__kernel *k)
 		if (job) job->field = taken; \
 	}
 
-static void gp__kernel_rows_layout(
-		gp__arena *a, const gp__kernel *k, ptrdiff_t rows, ptrdiff_t m, ptrdiff_t P, gp__kjob *job)
+static int gp__radial_of(const gp__base_kernel *base)
 {
-	ptrdiff_t ld = gp__padded(m);
-	if (job) job->lds = rows;
-	GP__JOB_GETS(V0, gp__take(a, rows, ld))
-	GP__EACH_GROUP(g, k) GP__JOB_GETS(H[g], gp__take(a, rows, ld))
-	GP__JOB_GETS(derivatives, gp__take(a, P * (ptrdiff_t)k->nhyp, rows))
+	return gp__is_additive(base) ? GP__NOT_RADIAL : gp__base_kernel_kinds[base->type].radial;
 }
 
-/*	Scratch for `tasks` tasks; the forward run needs work for derivatives if they are kept, the
-	adjoint if not. job NULL: only its size. */
-static void gp__kernel_memory(gp__arena *a, const gp__kernel *k, ptrdiff_t n, ptrdiff_t m,
-		ptrdiff_t P, int tasks, int adjoint, int kept, gp__kjob *job)
+/*	What a forward run keeps of n x m entries. */
+GP__TRAINING void gp__kernel_keep(
+		gp__arena *a, const gp__kernel *k, ptrdiff_t n, ptrdiff_t m, gp__kjob *job)
 {
-	ptrdiff_t ld = gp__padded(m), rows = adjoint ? GP__MIN(n, GP__KROWS) : n, widest = 1,
-			  chunk_rows = (ptrdiff_t)k->ngroup + (ptrdiff_t)k->nnode;
+	ptrdiff_t rows = (n + GP__STRIP - 1) / GP__STRIP * GP__STRIP, ld = gp__padded(m);
+	GP__EACH_GROUP(g, k) GP__JOB_GETS(d2[g], gp__take(a, rows, ld))
+	GP__EACH_BASE(l, k)
+		if (gp__radial_of(&k->base[l]) != GP__NOT_RADIAL) GP__JOB_GETS(e[l], gp__take(a, rows, ld))
+}
+
+/*	Scratch for `tasks` tasks. job NULL: only its size. */
+static void gp__kernel_scratch(gp__arena *a, const gp__kernel *k, ptrdiff_t n, ptrdiff_t m,
+		int tasks, int adjoint, gp__kjob *job)
+{
+	ptrdiff_t ld = gp__padded(m), rows = adjoint ? GP__MIN(n, (ptrdiff_t)GP__KROWS) : n,
+			  groups = (ptrdiff_t)k->ngroup, chunk_rows = groups + (ptrdiff_t)k->nnode,
+			  shares = GP__MIN(ld / GP__CHUNK, (ptrdiff_t)GP__KSHARES);
 	GP__JOB_GETS(centre, gp__take(a, 1, (ptrdiff_t)k->D))
-	if (!adjoint == !!kept) chunk_rows += (ptrdiff_t)k->nnode + 2 * (ptrdiff_t)k->base_kernels + 1;
+	if (adjoint)
+		chunk_rows +=
+				(ptrdiff_t)k->nnode + 2 * (ptrdiff_t)k->base_kernels + GP__STRIP * (groups + 2);
 	if (job) {
 		job->ld = ld;
 		job->plain = gp__kernel_plain(k);
 		job->chunk_rows = chunk_rows;
+		job->shares = (int)shares;
 	}
 	GP__JOB_GETS(chunks, gp__take(a, tasks * chunk_rows, GP__CHUNK))
 	GP__EACH_GROUP(g, k) {
@@ -6284,23 +6320,12 @@ static void gp__kernel_memory(gp__arena *a, const gp__kernel *k, ptrdiff_t n, pt
 		GP__JOB_GETS(zt[g], gp__take(a, nd, ld))
 		GP__JOB_GETS(u[g], gp__take(a, rows, nd + 1))
 		if (!adjoint) continue;
-		GP__JOB_GETS(w[g], gp__take(a, m, nd + 1))
-		GP__JOB_GETS(V[g], gp__take(a, m, nd + 1))
-		widest = GP__MAX(widest, gp__is_additive(gp__group_kernel(k, g)) ? 2 * nd : nd + 1);
+		GP__JOB_GETS(V[g], gp__take(a, nd + 1, ld))
+		GP__JOB_GETS(T[g], gp__take(a, shares * rows, nd))
 	}
-	if (!adjoint) return;
-	GP__JOB_GETS(R, gp__take(a, rows, widest))
-	GP__JOB_GETS(T, gp__take(a, rows, widest))
-	if (!kept) gp__kernel_rows_layout(a, k, rows, m, P, job);
+	if (adjoint) GP__JOB_GETS(sums, gp__take(a, GP__KSHARES * (ptrdiff_t)k->nhyp, GP__MAX_LANES))
 }
 #undef GP__JOB_GETS
-
-/*	Set job->kept first. */
-static void gp__kernel_scratch(gp__arena *a, const gp__kernel *k, ptrdiff_t n, ptrdiff_t m,
-		ptrdiff_t P, int tasks, int adjoint, gp__kjob *job)
-{
-	gp__kernel_memory(a, k, n, m, P, tasks, adjoint, job->kept, job);
-}
 
 /*	The centre (the mean of X2; of patches the first one) and the points of X2 by columns. */
 static void gp__kernel_prepare(gp__kjob *job)
@@ -6323,35 +6348,48 @@ static void gp__kernel_prepare(gp__kjob *job)
 
 /*	Arrays of one chunk; those from dk on only for derivatives, else NULL. */
 typedef struct {
-	odvgp_real (*d2)[GP__CHUNK];    /* [group] squared distance or inner product */
+	/* [group] squared distance or inner product; [base kernel] NULL, or as in gp__kjob */
+	odvgp_real *d2[ODVGP_MAX_BASE_KERNELS], *e[ODVGP_MAX_BASE_KERNELS];
 	odvgp_real (*value)[GP__CHUNK]; /* [node]; the last one may be elsewhere */
-	/* dk [base kernel]: dk/d(r^2 or inner product), then dK/d(lengthscale) up to a factor. adjoint
-	   [node]: dK/d(node), then for base kernels dK/d(variance) up to a factor. */
+	/* dk [base kernel]: dk/d(r^2 or inner product); adjoint [node]: dloss/d(node) */
 	odvgp_real (*dk)[GP__CHUNK], (*adjoint)[GP__CHUNK];
-	odvgp_real (*shape_param)[GP__CHUNK]; /* [base kernel] dK/d(alpha or offset) */
-	odvgp_real *weights;                  /* a row of dK, 0 beyond its columns */
+	odvgp_real (*shape_param)[GP__CHUNK]; /* [base kernel] dk/d(alpha or offset) */
+	/* dloss/dK, or NULL: 1; K if it is a base kernel; H [group], `step` apart; gp__kjob's sums of a
+	   share, or NULL */
+	odvgp_real *weights, *last, *h, *sums;
+	ptrdiff_t step;
+	/* of a strip: [STRIP,CHUNK], and [group,STRIP,CHUNK] */
+	odvgp_real *strip_weights, *strip_k, *strip_h;
 } gp__kchunk;
 
 static gp__kchunk gp__chunk_of_task(const gp__kjob *job, int t, int derivatives)
 {
-	gp__kchunk c = {NULL, NULL, NULL, NULL, NULL, NULL};
-	c.d2 = (odvgp_real(*)[GP__CHUNK])(void *)(job->chunks + t * job->chunk_rows * GP__CHUNK);
-	c.value = c.d2 + job->k->ngroup;
+	gp__kchunk c;
+	odvgp_real *at = job->chunks + t * job->chunk_rows * GP__CHUNK;
+	memset(&c, 0, sizeof c);
+	GP__EACH_GROUP(g, job->k) {
+		c.d2[g] = at;
+		at += GP__CHUNK;
+	}
+	c.value = (odvgp_real(*)[GP__CHUNK])(void *)at;
 	if (!derivatives) return c;
 	c.adjoint = c.value + job->k->nnode;
 	c.dk = c.adjoint + job->k->nnode;
 	c.shape_param = c.dk + job->k->base_kernels;
-	c.weights = c.shape_param[job->k->base_kernels];
+	c.strip_weights = c.shape_param[job->k->base_kernels];
+	c.strip_k = c.strip_weights + GP__STRIP * GP__CHUNK;
+	c.strip_h = c.strip_k + GP__STRIP * GP__CHUNK;
 	return c;
 }
 
-/*	The factor from squared distance to r^2; 1 for inner products, and ard's scaled points. */
-static odvgp_real gp__base_scale(const gp__base_kernel *base, const odvgp_real *hyp)
+/*	Row i of X1 and the columns from j on become the chunk's, where they are kept. */
+static void gp__chunk_keeps(const gp__kjob *job, gp__kchunk *c, ptrdiff_t i, ptrdiff_t j)
 {
-	if (!gp__one_lengthscale(base)) return 1;
-	odvgp_real inverse = 1 / hyp[base->ls], scale = inverse * inverse;
-	/* so that scale times distance 0 is 0 */
-	return GP__MIN(GP__R(GP__FAR), scale);
+	ptrdiff_t r = i % GP__STRIP, at = (i - r) * job->ld + j * GP__STRIP + r * GP__CHUNK;
+	if (!job->kept) return;
+	GP__EACH_GROUP(g, job->k) c->d2[g] = job->d2[g] + at;
+	GP__EACH_BASE(l, job->k)
+		if (job->e[l]) c->e[l] = job->e[l] + at;
 }
 
 /*	rq for a chunk: with z = r^2 / (2 alpha), k = v exp(-alpha log1p(z)), dk/dr^2 = -k / (2 (1 + z))
@@ -6396,7 +6434,7 @@ GP__INLINE void gp__base_values(const gp__kjob *job, uint32_t l, ptrdiff_t i, pt
 {
 	const gp__base_kernel *base = &job->k->base[l];
 	const odvgp__simd *isa = job->blas->isa;
-	odvgp_real v = job->hyp[base->var], scale = gp__base_scale(base, job->hyp), derivative;
+	odvgp_real v = job->hyp[base->var], scale = job->scale[l], derivative;
 	odvgp_real *dk = c->dk ? c->dk[l] : NULL, *shape_param = dk ? c->shape_param[l] : NULL;
 	/* the row of X2 that is row i of X1, or -1 */
 	ptrdiff_t self = job->origin ? job->origin[i] : job->X1 == job->X2 ? i : -1;
@@ -6427,7 +6465,8 @@ GP__INLINE void gp__base_values(const gp__kjob *job, uint32_t l, ptrdiff_t i, pt
 		return;
 	default:
 		ODVGP_ASSERT(gp__base_kernel_kinds[base->type].radial != GP__NOT_RADIAL);
-		isa->radial(gp__base_kernel_kinds[base->type].radial, v, scale, d2, k, dk);
+		isa->radial(gp__base_kernel_kinds[base->type].radial + (job->known ? GP__E_GIVEN : 0), v,
+				scale, d2, c->e[l], k, dk);
 	}
 }
 
@@ -6445,7 +6484,7 @@ static void gp__column_values(const gp__kjob *job, uint32_t g, ptrdiff_t d, ptrd
 	const odvgp__simd *isa = job->blas->isa;
 	isa->sqdist(1, job->u[g] + row * ((ptrdiff_t)base->ndims + 1) + d,
 			job->zt[g] + d * job->ld + j, job->ld, c->r2);
-	isa->radial(GP__MATERN52, job->hyp[base->var + gp__number_of(base, d)], 1, c->r2, c->k,
+	isa->radial(GP__MATERN52, job->hyp[base->var + gp__number_of(base, d)], 1, c->r2, NULL, c->k,
 			H ? c->h : NULL);
 	if (H) isa->combine(1, c->h, H, c->h);
 }
@@ -6470,7 +6509,7 @@ static const odvgp_real *gp__chunk_forward(
 	const gp__kernel *k = job->k;
 	const odvgp__simd *isa = job->blas->isa;
 	if (!to) to = c->value[k->nnode - 1];
-	GP__EACH_GROUP(g, k) {
+	for (uint32_t g = 0; g < k->ngroup && !job->known; g++) {
 		ptrdiff_t nd = gp__group_dims(k, g);
 		const odvgp_real *u = job->u[g] + row * (nd + 1), *zt = job->zt[g] + j;
 		if (gp__geometry(gp__group_kernel(k, g)) == GP__INNER_PRODUCT) {
@@ -6495,13 +6534,14 @@ static const odvgp_real *gp__chunk_forward(
 
 /* --- one chunk, derivatives --- */
 
-/*	A chunk's derivatives in squared distances or inner products, to H + at, and in hyperparameters.
-	dK/d(base kernel) is 1, or the product of what multiplies the kernel. */
-static void gp__chunk_derivatives(const gp__kjob *job, const gp__kchunk *c, ptrdiff_t at)
+/*	A chunk's derivatives in squared distances or inner products, and in hyperparameters. dloss/d(base
+	kernel) is dloss/dK, times what multiplies the kernel. */
+static void gp__chunk_derivatives(const gp__kjob *job, const gp__kchunk *c)
 {
 	const gp__kernel *k = job->k;
 	const odvgp__simd *isa = job->blas->isa;
-	if (!job->plain)
+	if (c->weights && !job->plain) gp__copy(c->adjoint[k->nnode - 1], c->weights, GP__CHUNK);
+	else if (!job->plain)
 		GP__FOR(i, GP__CHUNK) c->adjoint[k->nnode - 1][i] = 1;
 	for (uint32_t t = job->plain ? 0 : k->nnode; t-- > 0;) {
 		const uint32_t *node = k->node[t];
@@ -6517,15 +6557,27 @@ static void gp__chunk_derivatives(const gp__kjob *job, const gp__kchunk *c, ptrd
 	for (uint32_t t = 0; t < k->nnode; t++) {
 		if (k->node[t][0] != GP__NODE_BASE_KERNEL) continue;
 		uint32_t l = k->node[t][1], g = k->base[l].group;
-		if (g != GP__NO_GROUP)
-			isa->derivative(gp__base_scale(&k->base[l], job->hyp),
-					job->plain ? NULL : c->adjoint[t], c->d2[g], k->group_base[g] == l,
-					c->dk[l], job->H[g] + at);
-		if (job->plain) continue;
-		if (gp__has_shape_param(&k->base[l]))
-			isa->combine(1, c->adjoint[t], c->shape_param[l], c->shape_param[l]);
-		/* value[t] is set: the last node is no base kernel */
-		isa->combine(1, c->adjoint[t], c->value[t], c->adjoint[t]);
+		const gp__base_kernel *base = &k->base[l];
+		/* polynomial: dk/dv = s dk/ds / v for an inner product s */
+		const int power = base->type == GP__POLYNOMIAL;
+		odvgp_real *of_var =
+				c->sums && gp__one_variance(base) ? c->sums + base->var * GP__MAX_LANES : NULL;
+		gp__slope s = {c->dk[l], job->plain ? c->weights : c->adjoint[t],
+				t + 1 == k->nnode ? c->last : c->value[t], NULL, job->scale[l], NULL, NULL, NULL,
+				0};
+		if (g != GP__NO_GROUP) {
+			s.d2 = c->d2[g];
+			s.h = c->h + (ptrdiff_t)g * c->step;
+			s.first = k->group_base[g] == l;
+			s.of_k = power ? NULL : of_var;
+			s.of_d2 = power                                  ? of_var
+					  : c->sums && gp__one_lengthscale(base) ? c->sums + base->ls * GP__MAX_LANES
+															 : NULL;
+			isa->derivative(&s);
+		} else if (of_var) *of_var += isa->dot(GP__CHUNK, s.adjoint, s.k);
+		if (c->sums && gp__has_shape_param(base))
+			c->sums[base->shape_param * GP__MAX_LANES] +=
+					isa->dot(GP__CHUNK, s.adjoint, c->shape_param[l]);
 	}
 }
 
@@ -6546,112 +6598,37 @@ GP__NOINLINE void gp__chunk_dots(const odvgp__simd *isa, ptrdiff_t cols, const o
 	}
 }
 
-/*	Adds a chunk's sums with rows w [cols] of weights to the derivatives of current row r, without
-	the factors of gp__kernel_adjoint_derivatives. last: the kernel's values. */
-static void gp__chunk_sums(const gp__kjob *job, const gp__kchunk *c, ptrdiff_t r,
-		const odvgp_real *last, ptrdiff_t cols, const odvgp_real *w, ptrdiff_t ldw)
-{
-	const gp__kernel *k = job->k;
-	const odvgp__simd *isa = job->blas->isa;
-	ptrdiff_t step = (ptrdiff_t)k->nhyp * job->lds, count = job->dK ? 1 : job->P;
-	odvgp_real *sums = job->derivatives + r;
-	for (uint32_t t = 0; t < k->nnode; t++) {
-		if (k->node[t][0] != GP__NODE_BASE_KERNEL) continue;
-		uint32_t l = k->node[t][1];
-		const gp__base_kernel *base = &k->base[l];
-		const odvgp_real *value = t + 1 == k->nnode ? last : c->value[t];
-		if (!job->plain) value = c->adjoint[t];
-		if (base->type == GP__POLYNOMIAL) value = c->dk[l];
-		if (gp__one_variance(base))
-			gp__chunk_dots(
-					isa, cols, value, count, w, ldw, sums + (ptrdiff_t)base->var * job->lds, step);
-		if (gp__one_lengthscale(base))
-			gp__chunk_dots(isa, cols, c->dk[l], count, w, ldw,
-					sums + (ptrdiff_t)base->ls * job->lds, step);
-		if (gp__has_shape_param(base))
-			gp__chunk_dots(isa, cols, c->shape_param[l], count, w, ldw,
-					sums + (ptrdiff_t)base->shape_param * job->lds, step);
-	}
-}
-
-/*	V0, H and derivatives of row i, the current row r. */
-static void gp__derivatives_row(
-		const gp__kjob *job, const gp__kchunk *c, ptrdiff_t i, ptrdiff_t r)
-{
-	const gp__kernel *k = job->k;
-	ptrdiff_t end = job->lower ? i + 1 : job->m, count = job->dK ? 1 : job->P;
-	GP__FOR(q, count * (ptrdiff_t)k->nhyp) job->derivatives[q * job->lds + r] = 0;
-	for (ptrdiff_t j = 0; j < job->ld; j += GP__CHUNK) {
-		ptrdiff_t cols = GP__MIN(end - j, GP__CHUNK), at = r * job->ld + j;
-		odvgp_real *v = job->V0 + at;
-		if (cols <= 0) { /* above the diagonal */
-			GP__EACH_GROUP(g, k) gp__zero(job->H[g] + at, GP__CHUNK);
-			continue;
-		}
-		gp__chunk_forward(job, c, r, j, v);
-		gp__chunk_derivatives(job, c, at);
-		if (job->dK) {
-			gp__zero(c->weights + cols, GP__CHUNK - cols);
-			gp__copy(c->weights, job->dK + i * job->lddk + j, cols);
-			gp__chunk_sums(job, c, r, v, GP__CHUNK, c->weights, 0);
-			GP__EACH_GROUP(g, k)
-				job->blas->isa->combine(1, job->H[g] + at, c->weights, job->H[g] + at);
-		} else gp__chunk_sums(job, c, r, v, cols, job->a + j, job->lda);
-	}
-}
-
 /* --- forward --- */
 
-static void gp__kernel_row(const gp__kjob *job, const gp__kchunk *c, ptrdiff_t i)
+/*	K, or job->out, of row i and the columns from j on. */
+static void gp__kernel_chunk(const gp__kjob *job, gp__kchunk *c, ptrdiff_t i, ptrdiff_t j)
 {
-	ptrdiff_t end = job->lower ? i + 1 : job->m;
-	for (ptrdiff_t j = 0; j < end; j += GP__CHUNK) {
-		ptrdiff_t cols = GP__MIN(end - j, GP__CHUNK);
-		const odvgp_real *v = job->kept ? job->V0 + i * job->ld + j
-										: gp__chunk_forward(job, c, i, j, NULL);
-		if (job->K) {
-			gp__copy(job->K + i * job->ldk + j, v, cols);
-			continue;
-		}
-		if (!j)
-			GP__FOR(p, job->P) job->out[p * job->ldo + i] = 0;
+	ptrdiff_t left = GP__MIN(job->m - j, GP__CHUNK),
+			  cols = job->lower ? GP__MIN(left, i + 1 - j) : left;
+	odvgp_real *to = job->K ? job->K + i * job->ldk + j : NULL;
+	if (cols <= 0) { /* above the diagonal */
+		gp__zero(to, left);
+		return;
+	}
+	gp__chunk_keeps(job, c, i, j);
+	const odvgp_real *v = gp__chunk_forward(job, c, i, j, cols == GP__CHUNK ? to : NULL);
+	if (!to) {
+		for (ptrdiff_t p = 0; !j && p < job->P; p++) job->out[p * job->ldo + i] = 0;
 		gp__chunk_dots(
 				job->blas->isa, cols, v, job->P, job->a + j, job->lda, job->out + i, job->ldo);
+	} else if (v != to) {
+		gp__copy(to, v, cols);
+		gp__zero(to + cols, left - cols);
 	}
-	if (job->K) gp__zero(job->K + i * job->ldk + end, job->m - end);
 }
 
 static void gp__kernel_task(void *arg, int t)
 {
 	const gp__kjob *job = (const gp__kjob *)arg;
-	gp__kchunk chunk = gp__chunk_of_task(job, t, 0);
-	ptrdiff_t from = t, to = job->n, step = job->tasks;
-	if (!job->lower) { /* else every tasks-th row: equal shares of the triangle */
-		gp__share(job->n, 1, job->tasks, t, &from, &to);
-		step = 1;
-	}
-	for (ptrdiff_t i = from; i < to; i += step) gp__kernel_row(job, &chunk, i);
-}
-
-/*	Whether the variance's sums, before their factor 1/v, are K a. */
-static int gp__sums_are_out(const gp__kernel *k)
-{
-	return k->nnode == 1 && gp__one_variance(&k->base[0]) && k->base[0].type != GP__POLYNOMIAL;
-}
-
-static void gp__derivatives_task(void *arg, int t)
-{
-	const gp__kjob *job = (const gp__kjob *)arg;
-	const ptrdiff_t var = (ptrdiff_t)job->k->base[0].var;
-	const odvgp_real *sums = gp__sums_are_out(job->k) ? job->derivatives + var * job->lds : NULL;
-	gp__kchunk c = gp__chunk_of_task(job, t, 1);
-	for (ptrdiff_t r = t; r < job->rows; r += job->tasks) {
-		gp__derivatives_row(job, &c, job->first + r, r);
-		if (!job->out) continue;
-		if (!sums) gp__kernel_row(job, &c, r);
-		for (ptrdiff_t p = 0; sums && p < job->P; p++)
-			job->out[p * job->ldo + r] = sums[p * (ptrdiff_t)job->k->nhyp * job->lds + r];
-	}
+	gp__kchunk c = gp__chunk_of_task(job, t, 0);
+	for (ptrdiff_t r = GP__STRIP * t; r < job->n; r += GP__STRIP * job->tasks)
+		for (ptrdiff_t j = 0; j < job->m; j += GP__CHUNK)
+			GP__FROM(i, r, GP__MIN(job->n, r + GP__STRIP)) gp__kernel_chunk(job, &c, i, j);
 }
 
 static int gp__kernel_tasks(const gp__kjob *job)
@@ -6661,11 +6638,12 @@ static int gp__kernel_tasks(const gp__kjob *job)
 
 static void gp__kernel_begin(gp__kjob *job, gp__arena scratch, int adjoint)
 {
-	gp__kernel_scratch(&scratch, job->k, job->n, job->m, job->dK ? 1 : job->P,
-			gp__tasks(&job->blas->threads), adjoint, job);
+	gp__kernel_scratch(
+			&scratch, job->k, job->n, job->m, gp__tasks(&job->blas->threads), adjoint, job);
 	ODVGP_ASSERT(!scratch.bad);
 	gp__kernel_prepare(job);
 	job->tasks = gp__kernel_tasks(job);
+	job->known = adjoint && job->kept;
 }
 
 /*	Multiplications for `rows` rows, for the watch; exp counts as about 20 multiplications. */
@@ -6689,71 +6667,10 @@ GP__TRAINING void gp__kernel_run(gp__kjob *job, gp__arena scratch)
 	gp__kernel_begin(job, scratch, 0);
 	gp__points_by_rows(job->k, job->hyp, job->X1, job->n, job->centre, job->u);
 	job->first = 0;
-	job->rows = job->n;
-	gp__run(&job->blas->threads, job->tasks, job->kept ? gp__derivatives_task : gp__kernel_task,
-			job);
+	gp__run(&job->blas->threads, job->tasks, gp__kernel_task, job);
 }
 
 /* --- adjoint --- */
-
-/*	da += dout K, and H <- H dloss/dK elementwise, dloss/dK = dout^T a. Tasks share the columns, so
-	each sum over rows belongs to one task. */
-static void gp__kernel_weights_task(void *arg, int t)
-{
-	enum { ROWS = 4 };
-	const gp__kjob *job = (const gp__kjob *)arg;
-	const odvgp__simd *isa = job->blas->isa;
-	odvgp_real dK[ROWS][GP__CHUNK];
-	ptrdiff_t begin, end;
-	gp__share(job->ld, GP__CHUNK, job->tasks, t, &begin, &end);
-	for (ptrdiff_t from = 0; from < job->rows; from += GP__UPDATE_ROWS)
-		for (ptrdiff_t j = begin; j < end; j += GP__CHUNK) {
-			ptrdiff_t cols = GP__MIN(job->m - j, GP__CHUNK),
-					  to = GP__MIN(job->rows, from + GP__UPDATE_ROWS);
-			const odvgp_real *dout = job->dout + job->first;
-			if (job->da)
-				isa->update(cols, to - from, job->V0 + from * job->ld + j, job->ld, job->P,
-						dout + from, job->ldo, 1, job->da + j, job->lda);
-			for (ptrdiff_t r = from; r < to; r += ROWS) {
-				ptrdiff_t rows = GP__MIN((ptrdiff_t)ROWS, to - r);
-				gp__zero(dK[0], ROWS * GP__CHUNK);
-				isa->update(cols, job->P, job->a + j, job->lda, rows, dout + r, 1, job->ldo, dK[0],
-						GP__CHUNK);
-				GP__FOR(q, rows)
-					GP__EACH_GROUP(g, job->k) {
-						odvgp_real *H = job->H[g] + (r + q) * job->ld + j;
-						isa->combine(1, H, dK[q], H);
-					}
-			}
-		}
-}
-
-/*	dhyp[h] += factor times the sum of its derivatives over the current rows. */
-static void gp__kernel_adjoint_derivative(const gp__kjob *job, uint32_t h, odvgp_real factor)
-{
-	GP__FOR(p, job->dK ? 1 : job->P) {
-		const odvgp_real *derivatives =
-				job->derivatives + (p * (ptrdiff_t)job->k->nhyp + (ptrdiff_t)h) * job->lds;
-		odvgp_real sum = 0;
-		GP__FOR(r, job->rows)
-			sum += job->dK ? derivatives[r]
-						   : derivatives[r] * job->dout[p * job->ldo + job->first + r];
-		job->dhyp[h] += sum * factor;
-	}
-}
-
-/*	dk/dv = k / v (polynomial: s dk/ds / v), dk/d(lengthscale) = -2 r^2 dk/dr^2 / lengthscale. */
-static void gp__kernel_adjoint_derivatives(const gp__kjob *job)
-{
-	GP__EACH_BASE(l, job->k) {
-		const gp__base_kernel *base = &job->k->base[l];
-		if (gp__one_lengthscale(base))
-			gp__kernel_adjoint_derivative(job, base->ls, -2 / job->hyp[base->ls]);
-		if (gp__one_variance(base))
-			gp__kernel_adjoint_derivative(job, base->var, 1 / job->hyp[base->var]);
-		if (gp__has_shape_param(base)) gp__kernel_adjoint_derivative(job, base->shape_param, 1);
-	}
-}
 
 /*	Whether inputs or a period need gradients of a group's points. */
 static int gp__points_wanted(const gp__kjob *job, const gp__base_kernel *base, const odvgp_real *dX)
@@ -6761,62 +6678,28 @@ static int gp__points_wanted(const gp__kjob *job, const gp__base_kernel *base, c
 	return dX || (gp__geometry(base) == GP__CIRCLE && job->dhyp);
 }
 
-/*	R <- sum_j H_ij (u_id - w_jd)^2 for each current row i and column d of a group. Multiplied out,
-	the sum would cancel all digits at short lengthscales. The H of SPREAD_ROWS rows stays in L1
-	while the columns pass. */
-#define GP__SPREAD_ROWS 4
-static void gp__spread_task(void *arg, int t)
-{
-	const gp__kjob *job = (const gp__kjob *)arg;
-	const odvgp__simd *isa = job->blas->isa;
-	uint32_t g = job->group;
-	ptrdiff_t nd = gp__group_dims(job->k, g);
-	for (ptrdiff_t r = GP__SPREAD_ROWS * t; r < job->rows; r += GP__SPREAD_ROWS * job->tasks) {
-		ptrdiff_t count = GP__MIN(job->rows - r, GP__SPREAD_ROWS);
-		/* H is 0 beyond n */
-		ptrdiff_t n = job->lower ? gp__padded(job->first + r + count) : job->ld;
-		GP__FOR(d, nd)
-			isa->spreads(n, count, job->u[g] + r * (nd + 1) + d, nd + 1, job->zt[g] + d * job->ld,
-					job->H[g] + r * job->ld, job->ld, job->R + r * (nd + 1) + d);
-	}
-}
-
-/*	A lengthscale per column, by the same formula. */
-static void gp__kernel_adjoint_lengthscales(gp__kjob *job, uint32_t g)
-{
-	const gp__base_kernel *base = gp__group_kernel(job->k, g);
-	ptrdiff_t nd = gp__group_dims(job->k, g), each = nd / (ptrdiff_t)base->ndims;
-	job->group = g;
-	gp__run(&job->blas->threads, job->tasks, gp__spread_task, job);
-	GP__FOR(d, nd) {
-		uint32_t h = base->ls + gp__number_of(base, d / each);
-		odvgp_real sum = 0;
-		GP__FOR(r, job->rows) sum += job->R[r * (nd + 1) + d];
-		job->dhyp[h] += -2 * sum / job->hyp[h];
-	}
-}
-
 static int gp__variances_wanted(const gp__kjob *job, const gp__base_kernel *base)
 {
 	return base->ard && !base->nls && job->dhyp;
 }
 
-/*	From the gradient in a group's point of input x to dx [D] (unless NULL), added to, and to the
-	period of a periodic kernel. */
+/*	From the gradient in a group's point of input x, both with entries `step` apart, to dx [D]
+	(unless NULL), added to, and to the period of a periodic kernel. */
 static void gp__point_back(const gp__kjob *job, uint32_t g, const odvgp_real *x,
-		const odvgp_real *point, const odvgp_real *gradient, odvgp_real *dx)
+		const odvgp_real *point, const odvgp_real *gradient, ptrdiff_t step, odvgp_real *dx)
 {
 	const gp__base_kernel *base = gp__group_kernel(job->k, g);
 	int circle = gp__geometry(base) == GP__CIRCLE;
 	GP__FOR(d, (ptrdiff_t)base->ndims) {
-		ptrdiff_t column = gp__column(base, d), c = 2 * d;
+		ptrdiff_t column = gp__column(base, d), c = 2 * d * step;
 		if (!circle) {
-			if (dx) dx[column] += gp__base_column(base, job->hyp, d) * gradient[d];
+			if (dx) dx[column] += gp__base_column(base, job->hyp, d) * gradient[d * step];
 			continue;
 		}
 		odvgp_real period = job->hyp[base->shape_param],
 				   rate = (odvgp_real)(GP__W(gp__two_pi) / (gp__wide)period);
-		odvgp_real derivative = rate * (gradient[c + 1] * point[c] - gradient[c] * point[c + 1]);
+		odvgp_real derivative =
+				rate * (gradient[c + step] * point[c] - gradient[c] * point[c + step]);
 		if (dx) dx[column] += derivative;
 		if (job->dhyp)
 			job->dhyp[base->shape_param] -=
@@ -6824,131 +6707,215 @@ static void gp__point_back(const gp__kjob *job, uint32_t g, const odvgp_real *x,
 	}
 }
 
-/*	The same for n points [n,nd+1], from the sums [n,nd+1] of H times points. */
-static void gp__points_adjoint(const gp__kjob *job, uint32_t g, ptrdiff_t n, const odvgp_real *X,
-		const odvgp_real *points, odvgp_real *sums, odvgp_real *dX)
+/*	The same for X1's current points, from the sums T of all shares. */
+static void gp__first_points_adjoint(const gp__kjob *job, uint32_t g)
 {
-	ptrdiff_t nd = gp__group_dims(job->k, g), D = (ptrdiff_t)job->k->D;
-	int moments = gp__geometry(gp__group_kernel(job->k, g)) < GP__INNER_PRODUCT;
-	GP__FOR(i, n) {
-		const odvgp_real *point = points + i * (nd + 1);
-		odvgp_real *gradient = sums + i * (nd + 1);
-		for (ptrdiff_t d = 0; d < nd && moments; d++)
-			gradient[d] = 2 * (gradient[nd] * point[d] - gradient[d]);
-		gp__point_back(job, g, X + i * D, point, gradient, dX ? dX + i * D : NULL);
+	ptrdiff_t nd = gp__group_dims(job->k, g), D = (ptrdiff_t)job->k->D, all = job->rows * nd;
+	int inner = gp__geometry(gp__group_kernel(job->k, g)) == GP__INNER_PRODUCT;
+	GP__FOR(r, job->rows) {
+		odvgp_real *gradient = job->T[g] + r * nd;
+		GP__FOR(d, nd) {
+			for (int s = 1; s < job->shares && !job->by_rows; s++)
+				gradient[d] += gradient[s * all + d];
+			if (!inner) gradient[d] *= 2;
+		}
+		ptrdiff_t at = (job->first + r) * D;
+		gp__point_back(job, g, job->X1 + at, job->u[g] + r * (nd + 1), gradient, 1,
+				job->dX1 ? job->dX1 + at : NULL);
 	}
 }
 
-/*	The functions of additive, by columns, so that each sum belongs to one task: the adjoints of
-	variance and lengthscale to R, up to a factor; the gradient of the points to T and V. */
-static void gp__columns_task(void *arg, int t)
+/*	The same for X2's, from V. */
+static void gp__second_points_adjoint(const gp__kjob *job, uint32_t g)
+{
+	ptrdiff_t nd = gp__group_dims(job->k, g), D = (ptrdiff_t)job->k->D, ld = job->ld;
+	int moments = gp__geometry(gp__group_kernel(job->k, g)) < GP__INNER_PRODUCT;
+	odvgp_real *V = job->V[g];
+	const odvgp_real *zt = job->zt[g];
+	for (ptrdiff_t d = 0; d < nd && moments; d++)
+		GP__FOR(j, job->m) V[d * ld + j] = 2 * (V[nd * ld + j] * zt[d * ld + j] - V[d * ld + j]);
+	GP__FOR(j, job->m)
+		gp__point_back(
+				job, g, job->X2 + j * D, zt + j, V + j, ld, job->dX2 ? job->dX2 + j * D : NULL);
+}
+
+/*	Whether a group needs sums over rows. */
+static int gp__rows_summed(const gp__kjob *job, uint32_t g)
+{
+	const gp__base_kernel *base = gp__group_kernel(job->k, g);
+	return gp__variances_wanted(job, base) || gp__points_wanted(job, base, job->dX2);
+}
+
+/*	dloss/dK of `rows` rows from i on, and a chunk of columns from j on, 0 where K is none. */
+static void gp__strip_weights(
+		const gp__kjob *job, ptrdiff_t i, ptrdiff_t rows, ptrdiff_t j, odvgp_real *to)
+{
+	ptrdiff_t cols = GP__MIN(job->m - j, GP__CHUNK);
+	gp__zero(to, rows * GP__CHUNK);
+	if (!job->dK)
+		job->blas->isa->update(cols, job->P, job->a + j, job->lda, rows, job->dout + i, 1, job->ldo,
+				to, GP__CHUNK);
+	for (ptrdiff_t r = 0; r < rows && job->dK; r++)
+		gp__copy(to + r * GP__CHUNK, job->dK + (i + r) * job->lddk + j,
+				job->lower ? GP__MAX(0, GP__MIN(cols, i + r + 1 - j)) : cols);
+}
+
+/*	The functions of additive, by columns. Not inlined, for the stack of other kernels. */
+GP__NOINLINE void gp__strip_columns(const gp__kjob *job, const gp__kchunk *c, uint32_t g,
+		ptrdiff_t row, ptrdiff_t j, const odvgp_real *h, odvgp_real *T)
+{
+	const gp__base_kernel *base = gp__group_kernel(job->k, g);
+	const odvgp__simd *isa = job->blas->isa;
+	ptrdiff_t nd = gp__group_dims(job->k, g);
+	gp__kcolumn column;
+	GP__FOR(d, nd) {
+		uint32_t number = gp__number_of(base, d);
+		const odvgp_real *zt = job->zt[g] + d * job->ld + j;
+		odvgp_real u = job->u[g][row * (nd + 1) + d], sum, *V = job->V[g] + d * job->ld + j;
+		gp__column_values(job, g, d, row, j, h, &column);
+		if (c->sums) {
+			c->sums[(base->var + number) * GP__MAX_LANES] += isa->dot(GP__CHUNK, h, column.k);
+			c->sums[(base->ls + number) * GP__MAX_LANES] +=
+					isa->dot(GP__CHUNK, column.h, column.r2);
+		}
+		isa->dots(GP__CHUNK, column.h, 1, &u, zt, 0, &sum);
+		T[d] += sum;
+		for (int e = 0; e < GP__CHUNK && job->dX2; e++) V[e] -= 2 * column.h[e] * (u - zt[e]);
+	}
+}
+
+/*	A strip's sums over H of group g; row: its first one. */
+static void gp__strip_sums(const gp__kjob *job, const gp__kchunk *c, uint32_t g, ptrdiff_t row,
+		ptrdiff_t rows, ptrdiff_t j, odvgp_real *T)
+{
+	const gp__base_kernel *base = gp__group_kernel(job->k, g);
+	const odvgp__simd *isa = job->blas->isa;
+	ptrdiff_t nd = gp__group_dims(job->k, g), each = nd / (ptrdiff_t)base->ndims;
+	const odvgp_real *h = c->strip_h + g * GP__STRIP * GP__CHUNK, *zt = job->zt[g] + j,
+					 *u = job->u[g] + row * (nd + 1);
+	int inner = gp__geometry(base) == GP__INNER_PRODUCT;
+	if (gp__is_additive(base)) {
+		GP__FOR(r, rows) gp__strip_columns(job, c, g, row + r, j, h + r * GP__CHUNK, T + r * nd);
+		return;
+	}
+	for (ptrdiff_t d = 0; d < nd && base->ard && base->nls && c->sums; d++)
+		isa->spread(rows, u + d, nd + 1, zt + d * job->ld, h,
+				c->sums + (base->ls + gp__number_of(base, d / each)) * GP__MAX_LANES);
+	if (gp__rows_summed(job, g))
+		isa->update(GP__CHUNK, rows, h, GP__CHUNK, nd + 1, u, 1, nd + 1, job->V[g] + j, job->ld);
+	for (ptrdiff_t r = 0; r < rows && gp__points_wanted(job, base, job->dX1);
+			r++, h += GP__CHUNK, u += nd + 1, T += nd)
+		for (ptrdiff_t d = 0; d < nd; d += GP__DOTS) {
+			odvgp_real sum[GP__DOTS];
+			ptrdiff_t some = GP__MIN(nd - d, GP__DOTS);
+			isa->dots(GP__CHUNK, h, some, inner ? NULL : u + d, zt + d * job->ld, job->ld, sum);
+			GP__FOR(q, some) T[d + q] += sum[q];
+		}
+}
+
+/*	All that comes of `rows` current rows from `row` on and the chunk of columns from j on. */
+static void gp__strip_adjoint(
+		const gp__kjob *job, gp__kchunk *c, int share, ptrdiff_t row, ptrdiff_t rows, ptrdiff_t j)
+{
+	const gp__kernel *k = job->k;
+	ptrdiff_t i = job->first + row;
+	if (job->lower && j >= i + rows) return;
+	gp__strip_weights(job, i, rows, j, c->strip_weights);
+	c->step = GP__STRIP * GP__CHUNK;
+	GP__FOR(r, rows) {
+		c->weights = c->strip_weights + r * GP__CHUNK;
+		c->last = c->strip_k + r * GP__CHUNK;
+		c->h = c->strip_h + r * GP__CHUNK;
+		if (job->lower && j > i + r) { /* nothing may be kept here */
+			GP__EACH_GROUP(g, k) gp__zero(c->h + g * c->step, GP__CHUNK);
+			continue;
+		}
+		gp__chunk_keeps(job, c, i + r, j);
+		gp__chunk_forward(job, c, row + r, j, c->last);
+		gp__chunk_derivatives(job, c);
+	}
+	if (job->da)
+		job->blas->isa->update(GP__MIN(job->m - j, GP__CHUNK), rows, c->strip_k, GP__CHUNK, job->P,
+				job->dout + i, job->ldo, 1, job->da + j, job->lda);
+	GP__EACH_GROUP(g, k)
+		gp__strip_sums(job, c, g, row, rows, j,
+				job->T[g] + ((job->by_rows ? 0 : share * job->rows) + row) * gp__group_dims(k, g));
+}
+
+static void gp__adjoint_task(void *arg, int t)
 {
 	const gp__kjob *job = (const gp__kjob *)arg;
-	const odvgp__simd *isa = job->blas->isa;
-	uint32_t g = job->group;
-	ptrdiff_t nd = gp__group_dims(job->k, g);
-	gp__kcolumn c;
-	for (ptrdiff_t d = t; d < nd; d += job->tasks) {
-		odvgp_real variance = 0, length = 0, slope;
-		const odvgp_real *zt = job->zt[g] + d * job->ld;
-		GP__FOR(r, job->rows) {
-			odvgp_real u = job->u[g][r * (nd + 1) + d], *to = job->T + r * (nd + 1) + d;
-			ptrdiff_t end = job->lower ? GP__MIN(job->m, job->first + r + 1) : job->m;
-			*to = 0;
-			for (ptrdiff_t j = 0; j < end; j += GP__CHUNK) {
-				ptrdiff_t cols = GP__MIN(end - j, GP__CHUNK);
-				const odvgp_real *H = job->H[g] + r * job->ld + j;
-				gp__column_values(job, g, d, r, j, H, &c);
-				variance += isa->dot(cols, H, c.k);
-				length += isa->dot(cols, c.h, c.r2);
-				if (job->dX1) {
-					isa->dots(GP__CHUNK, c.h, 1, &u, zt + j, 0, &slope); /* H is 0 beyond cols */
-					*to += 2 * slope;
-				}
-				for (ptrdiff_t e = 0; e < cols && job->dX2; e++)
-					job->V[g][(j + e) * (nd + 1) + d] -= 2 * c.h[e] * (u - zt[j + e]);
-			}
+	gp__kchunk c = gp__chunk_of_task(job, t, 1);
+	for (int s = t; s < job->shares; s += job->tasks) {
+		ptrdiff_t from = 0, to = job->rows, begin = 0, end = job->ld;
+		if (job->by_rows) gp__share(job->rows, GP__STRIP, job->shares, s, &from, &to);
+		else gp__share(job->ld, GP__CHUNK, job->shares, s, &begin, &end);
+		if (job->dhyp) c.sums = job->sums + s * (ptrdiff_t)job->k->nhyp * GP__MAX_LANES;
+		for (ptrdiff_t j = begin; j < end; j += GP__CHUNK)
+			for (ptrdiff_t r = from; r < to; r += GP__STRIP)
+				gp__strip_adjoint(job, &c, s, r, GP__MIN(to - r, (ptrdiff_t)GP__STRIP), j);
+	}
+}
+
+/*	dhyp[h] += factor times its sums. */
+static void gp__add_sums(const gp__kjob *job, uint32_t h, odvgp_real factor)
+{
+	odvgp_real sum = 0;
+	GP__FOR(s, job->shares)
+		GP__FOR(q, GP__MAX_LANES)
+			sum += job->sums[(s * (ptrdiff_t)job->k->nhyp + (ptrdiff_t)h) * GP__MAX_LANES + q];
+	job->dhyp[h] += sum * factor;
+}
+
+/*	dk/dv = k / v, dk/d(lengthscale) = -2 r^2 dk/dr^2 / lengthscale. linear's variance per column:
+	sum_ij H_ij u_id w_jd = sum_j w_jd V_jd. */
+static void gp__hyper_adjoint(const gp__kjob *job)
+{
+	GP__EACH_BASE(l, job->k) {
+		const gp__base_kernel *base = &job->k->base[l];
+		for (uint32_t i = base->ls; i < base->ls + base->nls; i++)
+			gp__add_sums(job, i, -2 / job->hyp[i]);
+		for (uint32_t i = base->var; i < base->var + base->nvar; i++)
+			gp__add_sums(job, i, 1 / job->hyp[i]);
+		if (gp__has_shape_param(base)) gp__add_sums(job, base->shape_param, 1);
+		for (ptrdiff_t d = 0; d < (ptrdiff_t)base->ndims && gp__variances_wanted(job, base); d++) {
+			uint32_t h = base->var + gp__number_of(base, d);
+			job->dhyp[h] += job->blas->isa->dot(job->m, job->zt[base->group] + d * job->ld,
+									job->V[base->group] + d * job->ld) /
+							job->hyp[h];
 		}
-		job->R[2 * d] = variance;
-		job->R[2 * d + 1] = length;
 	}
 }
 
-static void gp__kernel_adjoint_columns(gp__kjob *job, uint32_t g)
-{
-	const gp__base_kernel *base = gp__group_kernel(job->k, g);
-	job->group = g;
-	gp__run(&job->blas->threads, job->tasks, gp__columns_task, job);
-	for (ptrdiff_t d = 0; job->dhyp && d < (ptrdiff_t)base->ndims; d++) {
-		uint32_t number = gp__number_of(base, d), ls = base->ls + number, var = base->var + number;
-		job->dhyp[var] += job->R[2 * d] / job->hyp[var];
-		job->dhyp[ls] += -2 * job->R[2 * d + 1] / job->hyp[ls];
-	}
-}
-
-/*	V += H^T u over the current rows. T = H w gives dX1. */
-static void gp__kernel_adjoint_products(gp__kjob *job, uint32_t g)
-{
-	const gp__base_kernel *base = gp__group_kernel(job->k, g);
-	ptrdiff_t nd = gp__group_dims(job->k, g), from = job->first * (ptrdiff_t)job->k->D;
-	/* columns of H beyond m are 0 */
-	ptrdiff_t m = job->lower ? GP__MIN(job->m, job->first + job->rows) : job->m;
-	const int additive = gp__is_additive(base);
-	if (additive) gp__kernel_adjoint_columns(job, g);
-	else if (base->ard && base->nls && job->dhyp) gp__kernel_adjoint_lengthscales(job, g);
-	if (!additive && (gp__variances_wanted(job, base) || gp__points_wanted(job, base, job->dX2)))
-		odvgp_gemm(job->blas, 1, 0, m, nd + 1, job->rows, 1, job->H[g], job->ld, job->u[g], nd + 1,
-				1, job->V[g], nd + 1);
-	if (!gp__points_wanted(job, base, job->dX1)) return;
-	if (!additive)
-		odvgp_gemm(job->blas, 0, 0, job->rows, nd + 1, m, 1, job->H[g], job->ld, job->w[g], nd + 1,
-				0, job->T, nd + 1);
-	gp__points_adjoint(job, g, job->rows, job->X1 + from, job->u[g], job->T,
-			job->dX1 ? job->dX1 + from : NULL);
-}
-
-/*	linear's variance per column: sum_ij G_ij u_id w_jd = sum_j w_jd V_jd. */
-static void gp__kernel_adjoint_variances(gp__kjob *job, uint32_t g)
-{
-	const gp__base_kernel *base = gp__group_kernel(job->k, g);
-	ptrdiff_t nd = gp__group_dims(job->k, g);
-	GP__FOR(d, nd) {
-		odvgp_real sum = 0;
-		GP__FOR(j, job->m) sum += job->w[g][j * (nd + 1) + d] * job->V[g][j * (nd + 1) + d];
-		uint32_t h = base->var + gp__number_of(base, d);
-		job->dhyp[h] += sum / job->hyp[h];
-	}
-}
-
-/*	Blocks of KROWS rows. What the forward run did not keep is recomputed, to the same bits. */
+/*	What the forward run did not keep is recomputed, to the same bits. */
 GP__TRAINING void gp__kernel_adjoint_run(gp__kjob *job, gp__arena scratch)
 {
 	const gp__kernel *k = job->k;
 	if (job->n == 0 || job->m == 0) return;
 	gp__kernel_begin(job, scratch, 1);
-	gp__points_by_rows(k, job->hyp, job->X2, job->m, job->centre, job->w);
-	GP__EACH_GROUP(g, k) gp__zero(job->V[g], job->m * (gp__group_dims(k, g) + 1));
+	job->by_rows = !job->da;
+	GP__EACH_GROUP(g, k) job->by_rows &= !gp__rows_summed(job, g);
+	if (job->by_rows) job->shares = GP__KSHARES;
+	gp__zero(job->sums, job->shares * (ptrdiff_t)k->nhyp * GP__MAX_LANES);
+	for (uint32_t g = 0; g < k->ngroup && !job->by_rows; g++)
+		gp__zero(job->V[g], (gp__group_dims(k, g) + 1) * job->ld);
 	for (job->first = 0; job->first < job->n; job->first += job->rows) {
-		gp__kjob block = *job;
-		block.rows = job->rows = GP__MIN(job->n - job->first, GP__KROWS);
+		job->rows = GP__MIN(job->n - job->first, (ptrdiff_t)GP__KROWS);
 		if (gp__ask(job->blas, 2 * gp__kernel_work(job, job->rows))) return;
 		gp__points_by_rows(k, job->hyp, job->X1 + job->first * (ptrdiff_t)k->D, job->rows,
 				job->centre, job->u);
-		if (job->kept) {
-			GP__EACH_GROUP(g, k) block.H[g] += job->first * job->ld;
-			block.V0 += job->first * job->ld;
-			block.derivatives += job->first;
-		} else gp__run(&job->blas->threads, job->tasks, gp__derivatives_task, &block);
-		if (job->dhyp) gp__kernel_adjoint_derivatives(&block);
-		if (!job->dK) gp__run(&job->blas->threads, job->tasks, gp__kernel_weights_task, &block);
-		GP__EACH_GROUP(g, k) gp__kernel_adjoint_products(&block, g);
+		GP__EACH_GROUP(g, k)
+			gp__zero(
+					job->T[g], (job->by_rows ? 1 : job->shares) * job->rows * gp__group_dims(k, g));
+		gp__run(&job->blas->threads, job->tasks, gp__adjoint_task, job);
+		GP__EACH_GROUP(g, k)
+			if (gp__points_wanted(job, gp__group_kernel(k, g), job->dX1))
+				gp__first_points_adjoint(job, g);
 	}
-	GP__EACH_GROUP(g, k) {
-		const gp__base_kernel *base = gp__group_kernel(k, g);
-		if (gp__variances_wanted(job, base)) gp__kernel_adjoint_variances(job, g);
-		if (gp__points_wanted(job, base, job->dX2))
-			gp__points_adjoint(job, g, job->m, job->X2, job->w[g], job->V[g], job->dX2);
-	}
+	if (job->dhyp) gp__hyper_adjoint(job);
+	GP__EACH_GROUP(g, k)
+		if (gp__points_wanted(job, gp__group_kernel(k, g), job->dX2))
+			gp__second_points_adjoint(job, g);
 }
 
 /* --- images: with patches x[t] and weights w
@@ -9333,7 +9300,7 @@ static void gp__predict_unit(gp__prediction *t, ptrdiff_t k)
 	t->has_var = 0;
 	if (t->p->units == 1) return;
 	t->v = gp__view_of(t->p, k);
-	t->job->hyp = t->v.hyp;
+	gp__kernel_hyp(t->job, t->v.hyp);
 }
 
 /*	Returns the rows that n inputs make. */
@@ -10416,7 +10383,7 @@ static void gp__group_second(const gp__gradient *g, uint32_t group, ptrdiff_t i,
 	if (gp__is_additive(base)) return;
 	GP__FOR(d, gp__group_dims(k, group))
 		g->slope[d] = geometry == GP__INNER_PRODUCT ? at[d * ld] : 2 * (u[d] - at[d * ld]);
-	gp__point_back(t->job, group, t->X + i * t->D, u, g->slope, first);
+	gp__point_back(t->job, group, t->X + i * t->D, u, g->slope, 1, first);
 	if (geometry == GP__INNER_PRODUCT) return;
 	GP__FOR(d, (ptrdiff_t)base->ndims) {
 		odvgp_real scale = gp__base_column(base, t->v.hyp, d), *to = second + gp__column(base, d);
@@ -10482,10 +10449,12 @@ static void gp__gradient_values(gp__gradient *g, ptrdiff_t i, const gp__gradient
 	t->job->first = i;
 	gp__points_place(t->kernel, t->v.hyp, t->X + i * t->D, 1, z->centre, u, 1);
 	gp__gradient_place(g, u, H, z->ld);
+	c.step = z->ld;
 	for (ptrdiff_t j = 0; j < z->m; j += GP__CHUNK) {
 		ptrdiff_t cols = GP__MIN(z->m - j, GP__CHUNK);
 		gp__chunk_forward(t->job, &c, 0, j, g->value);
-		if (gp__gradient_of_mean(g) || g->to->dvar) gp__chunk_derivatives(t->job, &c, j);
+		c.h = H + j;
+		if (gp__gradient_of_mean(g) || g->to->dvar) gp__chunk_derivatives(t->job, &c);
 		if (to) gp__copy(to + j, g->value, cols);
 		if (g->to->hessian && z->weights) gp__hessian_chunk(g, &c, i, j, z);
 		for (ptrdiff_t q = 0; z->weights && q < t->P; q++)
@@ -10527,7 +10496,7 @@ static void gp__gradient_sum(
 			t->blas.isa->dots(job->ld, g->h, dims, inner ? NULL : job->u[group], job->zt[group],
 					job->ld, g->slope);
 		for (ptrdiff_t d = 0; d < dims && !inner; d++) g->slope[d] *= 2;
-		gp__point_back(job, group, t->X + i * t->D, job->u[group], g->slope, dx);
+		gp__point_back(job, group, t->X + i * t->D, job->u[group], g->slope, 1, dx);
 	}
 }
 
@@ -17600,10 +17569,21 @@ static void gp__node_job(const gp__node *nd, gp__kjob *job)
 	if (nd->op == GP__KERNEL) gp__node_images(nd, 3, job);
 }
 
+/*	What a node keeps becomes the job's. */
+static void gp__node_keeps(const gp__node *nd, gp__kjob *job)
+{
+	gp__arena kept;
+	job->kept = nd->kept;
+	if (!nd->kept) return;
+	gp__arena_init(&kept, nd->aux, SIZE_MAX / 2);
+	gp__kernel_keep(&kept, job->k, job->n, job->m, job);
+}
+
 static void gp__kernel_pass(gp__node *nd, int adjoint)
 {
 	gp__kjob job;
 	gp__node_job(nd, &job);
+	gp__node_keeps(nd, &job);
 	if (adjoint) job.dK = nd->d;
 	else job.K = nd->v;
 	job.ldk = job.lddk = nd->ld;
@@ -17666,12 +17646,7 @@ static void gp__node_vec_job(gp__node *nd, gp__kjob *job)
 	job->lda = a->ld;
 	job->P = a->rows;
 	job->ldo = nd->ld;
-	job->kept = nd->kept && nd->needs_grad;
-	if (job->kept) {
-		gp__arena kept;
-		gp__arena_init(&kept, nd->aux, SIZE_MAX / 2);
-		gp__kernel_rows_layout(&kept, &nd->of->kernel, job->n, job->m, job->P, job);
-	}
+	gp__node_keeps(nd, job);
 }
 
 static void gp__kernel_vec_forward(gp__node *nd)
@@ -18950,23 +18925,24 @@ typedef struct {
 	const gp__likelihood *likelihood;
 	int scale; /* Y has this column */
 	int tasks;
-	size_t keep; /* bytes that forward may keep for reverse; 0 in the head */
+	size_t keep; /* bytes that forward may keep for reverse */
 	gp__ref in[GP__MAX_IN];
 	ptrdiff_t rows, cols;
 } gp__shapes;
 
-/*	What KERNEL_VEC keeps for n x m entries and P outputs; SIZE_MAX on overflow. */
-static size_t gp__kept_bytes(const gp__kernel *k, ptrdiff_t n, ptrdiff_t m, ptrdiff_t P)
+/*	What is kept of n x m kernel values; SIZE_MAX on overflow. */
+static size_t gp__kept_bytes(const gp__kernel *k, ptrdiff_t n, ptrdiff_t m)
 {
 	gp__arena a = gp__measuring();
-	gp__kernel_rows_layout(&a, k, n, m, P, NULL);
+	gp__kernel_keep(&a, k, n, m, NULL);
 	return a.bad ? SIZE_MAX : a.used;
 }
 
-static size_t gp__kernel_vec_aux(const gp__shapes *s, int *kept)
+/*	KERNEL's, unless of images, and KERNEL_VEC's. */
+static size_t gp__kernel_aux(const gp__shapes *s, int *kept)
 {
-	size_t bytes = gp__kept_bytes(&s->unit->kernel, s->cols, s->in[2].rows, s->rows);
-	*kept = bytes <= s->keep;
+	size_t bytes = gp__kept_bytes(&s->unit->kernel, s->in[1].rows, s->in[2].rows);
+	*kept = bytes <= s->keep && !gp__patches_summed(&s->unit->patches);
 	return *kept ? bytes : 0;
 }
 
@@ -18998,19 +18974,15 @@ GP__AUX(nat_stats, s->rows * s->cols, s->cols)
 
 /*	The larger of value's and adjoint's. */
 static size_t gp__kernel_job_scratch(
-		const gp__shapes *s, const gp__arena *a, ptrdiff_t n, ptrdiff_t m, ptrdiff_t P, int kept)
+		const gp__shapes *s, const gp__arena *a, ptrdiff_t n, ptrdiff_t m)
 {
 	size_t most = 0;
 	for (int adjoint = 0; adjoint < 2; adjoint++) {
 		gp__arena b = a ? *a : gp__measuring();
-		gp__kernel_memory(&b, &s->unit->kernel, n, m, P, s->tasks, adjoint, kept, NULL);
+		gp__kernel_scratch(&b, &s->unit->kernel, n, m, s->tasks, adjoint, NULL);
 		most = GP__MAX(most, b.bad ? SIZE_MAX : b.used);
 	}
 	return most;
-}
-static size_t gp__kernel_node_scratch(const gp__shapes *s, ptrdiff_t P, int kept)
-{
-	return gp__kernel_job_scratch(s, NULL, s->in[1].rows, s->in[2].rows, P, kept);
 }
 /*	n: rows of Z; 0: for k(x,x). */
 static size_t gp__images_scratch(const gp__shapes *s, ptrdiff_t n)
@@ -19018,22 +18990,18 @@ static size_t gp__images_scratch(const gp__shapes *s, ptrdiff_t n)
 	gp__arena a = gp__measuring();
 	gp__images_work w;
 	gp__images_layout(&a, &s->unit->patches, n, &w);
-	return gp__kernel_job_scratch(s, &a, n ? n : GP__MIN(w.T, (ptrdiff_t)GP__KROWS), w.T, 1, 0);
+	return gp__kernel_job_scratch(s, &a, n ? n : GP__MIN(w.T, (ptrdiff_t)GP__KROWS), w.T);
 }
 static size_t gp__kernel_scratch_bytes(const gp__shapes *s)
 {
-	return GP__DESK && s->in[3].id ? gp__images_scratch(s, s->in[1].rows)
-								   : gp__kernel_node_scratch(s, 1, 0);
+	size_t bytes = gp__kernel_job_scratch(s, NULL, s->in[1].rows, s->in[2].rows);
+	return GP__DESK && gp__patches_summed(&s->unit->patches)
+				   ? GP__MAX(bytes, gp__images_scratch(s, s->in[1].rows))
+				   : bytes;
 }
 static size_t gp__kernel_diag_scratch_bytes(const gp__shapes *s)
 {
 	return GP__DESK && s->in[2].id ? gp__images_scratch(s, 0) : 0;
-}
-static size_t gp__kernel_vec_scratch_bytes(const gp__shapes *s)
-{
-	int kept;
-	gp__kernel_vec_aux(s, &kept);
-	return gp__kernel_node_scratch(s, s->rows, kept);
 }
 
 static size_t gp__expect_scratch(const gp__shapes *s)
@@ -19105,9 +19073,9 @@ static const gp__op_row gp__ops[GP__OPS] = {
 	/* in the order of gp__op */
 	GP__OP_OF("param", gp__do_nothing, gp__do_nothing, NOTHING, 0, 0, NULL, NULL),
 	GP__OP_OF("input", gp__do_nothing, gp__do_nothing, VALUE, 0, 0, NULL, NULL),
-	GP__OP(kernel, 1, NULL, gp__kernel_scratch_bytes),
+	GP__OP(kernel, 1, GP__DESK ? gp__kernel_aux : NULL, gp__kernel_scratch_bytes),
 	GP__OP(kernel_diag, 1, gp__kernel_diag_aux, gp__kernel_diag_scratch_bytes),
-	GP__OP(kernel_vec, 0, gp__kernel_vec_aux, gp__kernel_vec_scratch_bytes),
+	GP__OP(kernel_vec, 0, gp__kernel_aux, gp__kernel_scratch_bytes),
 	GP__OP_IF(GP__DESK || GP__MEMBERS_INVERSE, jittered, BOTH, 0, NULL),
 	GP__PLAIN(chol, 0),
 	GP__PLAIN(solve, 1),
@@ -19325,8 +19293,7 @@ static gp__ref gp__node_add(gp__tape *t, gp__unit *u, gp__op op, int variant, in
 	s.likelihood = t->y->lik;
 	s.scale = t->y->scale;
 	s.tasks = t->tasks;
-	/* the head does not run forward before each reverse run */
-	s.keep = segment == GP__TILE ? t->keep : 0;
+	s.keep = GP__DESK || segment == GP__TILE ? t->keep : 0;
 	/* a tile's rows fit a block: no overflow */
 	s.rows = gp__size_of(u, rows, t->tile, u->M_gamma);
 	s.cols = gp__size_of(u, cols, t->tile, u->M_gamma);
@@ -19929,7 +19896,7 @@ ODVGP_API GP__COLD odvgp_config odvgp_config_defaults(
 	c.layer[0].P = P;
 	c.layer[0].M = M;
 	c.layer[0].M_gamma = M_gamma;
-	c.kernel_cache_bytes = 16 << 20;
+	c.kernel_cache_bytes = 24 << 20;
 	c.init.warm = 1;
 	c.layer[0].mean_part = M_gamma > 0 ? ODVGP_MEAN_PART_ORTH : ODVGP_MEAN_PART_BETA;
 	c.reproduce.gamma_coords = ODVGP_GAMMA_COORDS_SCALED;
@@ -24578,8 +24545,8 @@ static void gp__init_scratch(gp__arena *a, const gp__unit *u, gp__init_work *w)
 	/* kernel matrices: GREEDY's of a row and the sample, RESIDUAL's of a tile, or Z_beta, and
 	   Z_beta */
 	if (greedy || residual)
-		gp__kernel_memory(a, &u->kernel, GP__MAX(M, c->tile), greedy ? GP__MAX(sample, M) : M, 0,
-				tasks, 0, 0, NULL);
+		gp__kernel_scratch(a, &u->kernel, GP__MAX(M, c->tile), greedy ? GP__MAX(sample, M) : M,
+				tasks, 0, NULL);
 	a->used = GP__MAX(a->used, images.used);
 	a->bad |= images.bad;
 }
@@ -24918,7 +24885,7 @@ static ptrdiff_t gp__greedy(gp__init_work *w, odvgp_real *Z)
 	gp__unit_job(&job.kernel, u, NULL, 1, w->chosen, rows);
 	job.w = w;
 	gp__kernel_scratch(
-			&scratch, &u->kernel, 1, rows, 0, gp__tasks(&w->m->cfg.threads), 0, &job.kernel);
+			&scratch, &u->kernel, 1, rows, gp__tasks(&w->m->cfg.threads), 0, &job.kernel);
 	ODVGP_ASSERT(!scratch.bad);
 	gp__draw_sample(w, w->N, 0, rows);
 	gp__gather(w, 0, rows, w->chosen);
@@ -26730,7 +26697,7 @@ static void gp__model_layout(odvgp_model *m, gp__arena *a)
 
 /* --- the config: what is not given --- */
 
-/*	Small tiles cost less than computing K(X, Z_gamma) twice. */
+/*	Small tiles cost less than what K(X, Z_gamma) computed twice does. */
 static ptrdiff_t gp__default_tile(odvgp_model *m)
 {
 	ptrdiff_t most = GP__MIN(m->cfg.optim.batch, GP__TILE_ROWS);
@@ -26744,7 +26711,7 @@ static ptrdiff_t gp__default_tile(odvgp_model *m)
 		int fits = 1;
 		for (int i = 0; i < m->units; i++) {
 			const gp__unit *u = gp__unit_at(m, i);
-			fits &= gp__kept_bytes(&u->kernel, tile, u->M_gamma, u->P) <=
+			fits &= gp__kept_bytes(&u->kernel, tile, u->M_gamma) <=
 					(size_t)m->cfg.kernel_cache_bytes;
 		}
 		if (fits) return tile;

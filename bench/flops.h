@@ -15,8 +15,7 @@ typedef struct need {
     triangle is needed. w = q_mu - c; g_m and g_v are the adjoints of mean and variance.
 
     A step needs the distance of each pair of points, and the exponential for each leaf, once: of Kb
-    one triangle, and for the pass in reverse the values could be kept. That would take leaves times
-    B (M + G) reals of memory, so the library computes them twice. */
+    one triangle, and for the pass in reverse they can be kept. */
 
 /*  HYPER: a pair's part in the adjoints of variance and lengthscale of each leaf. */
 enum { LEAVES = 2, HYPER = 4 * LEAVES };

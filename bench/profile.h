@@ -138,10 +138,10 @@ static void count_sqdist(
 	counted->sqdist(nd, x, zt, ld, r2);
 }
 static void count_radial(int type, odvgp_real v, odvgp_real scale, const odvgp_real *d2,
-		odvgp_real *k, odvgp_real *dk)
+		odvgp_real *ve, odvgp_real *k, odvgp_real *dk)
 {
-	probe.at->exponentials += GP__CHUNK;
-	counted->radial(type, v, scale, d2, k, dk);
+	if (!(type & GP__E_GIVEN)) probe.at->exponentials += GP__CHUNK;
+	counted->radial(type, v, scale, d2, ve, k, dk);
 }
 
 static odvgp__simd counting_row(const odvgp__simd *real)

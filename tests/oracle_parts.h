@@ -57,8 +57,8 @@ static void compare_kernel(ocase *c, const gp__kernel *k, const odvgp_real *hyp,
 		char name[100], variant[100];
 		sprintf(variant, "%s, %s", ways[way], isa);
 		gp__arena_init(&a, NULL, 0);
-		gp__kernel_scratch(&a, k, n, cols, m, gp__tasks(&blas->threads), 1, &job);
-		gp__kernel_scratch(&a, k, n, cols, 0, gp__tasks(&blas->threads), 0, &job);
+		gp__kernel_scratch(&a, k, n, cols, gp__tasks(&blas->threads), 1, &job);
+		gp__kernel_scratch(&a, k, n, cols, gp__tasks(&blas->threads), 0, &job);
 		bytes = a.used + 64;
 		block = test_alloc(bytes);
 		gp__arena_init(&a, block, bytes);
@@ -428,8 +428,8 @@ static void run_conv_kernel(ocase *c)
 		gp__images_layout(&w.scratch, &w.patches, 0, &work);
 		gp__images_layout(&w.scratch, &w.patches, rows, &work);
 		job.kept = 0;
-		gp__kernel_scratch(&w.scratch, &w.kernel, rows, w.T, 1, 1, 1, &job);
-		gp__kernel_scratch(&w.scratch, &w.kernel, rows, w.T, 1, 1, 0, &job);
+		gp__kernel_scratch(&w.scratch, &w.kernel, rows, w.T, 1, 1, &job);
+		gp__kernel_scratch(&w.scratch, &w.kernel, rows, w.T, 1, 0, &job);
 		used = w.scratch.used + 64;
 		scratch = test_alloc(used);
 		gp__arena_init(&w.scratch, scratch, used);

@@ -80,7 +80,7 @@ TEST(kernel_values)
 						ODVGP_OK);
 				gp__arena_init(&a, NULL, 0);
 				gp__kernel_job(&job, &blas, &k, hyp, X, n, Z, m);
-				gp__kernel_scratch(&a, &k, n, m, 0, 1, 0, &job);
+				gp__kernel_scratch(&a, &k, n, m, 1, 0, &job);
 				scratch_bytes = a.used + 64;
 				scratch = test_alloc(scratch_bytes);
 				gp__arena_init(&a, scratch, scratch_bytes);
@@ -123,8 +123,8 @@ static void kernel_block(const odvgp_blas *blas, const gp__kernel *k, const odvg
 	size_t bytes;
 	void *block;
 	gp__arena_init(&arena, NULL, 0);
-	gp__kernel_scratch(&arena, k, rows, cols, P, gp__tasks(&blas->threads), 1, &job);
-	gp__kernel_scratch(&arena, k, rows, cols, 0, gp__tasks(&blas->threads), 0, &job);
+	gp__kernel_scratch(&arena, k, rows, cols, gp__tasks(&blas->threads), 1, &job);
+	gp__kernel_scratch(&arena, k, rows, cols, gp__tasks(&blas->threads), 0, &job);
 	bytes = arena.used + 64;
 	block = test_alloc(bytes);
 	/* NaN: operations must not expect clean scratch. */
@@ -368,14 +368,14 @@ static void short_lengthscale_gradient(const odvgp_blas *blas, const gp__kernel 
 	for (pass = 0; pass < 2; pass++) {
 		gp__arena_init(&arena, pass ? block : NULL, pass ? bytes : 0);
 		job.kept = form == SHORT_KEPT;
-		if (job.kept) gp__kernel_rows_layout(&arena, k, n, m, 1, &job);
+		if (job.kept) gp__kernel_keep(&arena, k, n, m, &job);
 		if (pass) break;
 		shape = job;
 		gp__arena probe = arena;
-		gp__kernel_scratch(&probe, k, n, m, 1, gp__tasks(&blas->threads), 1, &shape);
+		gp__kernel_scratch(&probe, k, n, m, gp__tasks(&blas->threads), 1, &shape);
 		bytes = probe.used + 64;
 		shape = job;
-		gp__kernel_scratch(&arena, k, n, m, 1, gp__tasks(&blas->threads), 0, &shape);
+		gp__kernel_scratch(&arena, k, n, m, gp__tasks(&blas->threads), 0, &shape);
 		if (arena.used + 64 > bytes) bytes = arena.used + 64;
 		block = test_alloc(bytes);
 		memset(block, 0xff, bytes);

@@ -167,7 +167,7 @@ static images make_images(const shape *s, const char *kernel, ptrdiff_t n, ptrdi
 	gp__images_layout(&a.scratch, &a.p, 0, &work);
 	job.kept = 0;
 	for (i = 0; i < 2; i++)
-		gp__kernel_scratch(&a.scratch, &a.k, GP__MAX(rows, (ptrdiff_t)GP__KROWS), patch_count(s), 1,
+		gp__kernel_scratch(&a.scratch, &a.k, GP__MAX(rows, (ptrdiff_t)GP__KROWS), patch_count(s),
 				1, (int)i, &job);
 	a.block = test_alloc(a.scratch.used + 64);
 	gp__arena_init(&a.scratch, a.block, a.scratch.used + 64);
@@ -226,7 +226,7 @@ TEST(kernels_of_images_are_sums)
 		gp__kjob job;
 		gp__arena_init(&scratch, NULL, 0);
 		job.kept = 0;
-		gp__kernel_scratch(&scratch, &a.k, GP__MAX(T, M), T, 1, 1, 0, &job);
+		gp__kernel_scratch(&scratch, &a.k, GP__MAX(T, M), T, 1, 0, &job);
 		block = test_alloc(scratch.used + 64);
 		gp__arena_init(&scratch, block, scratch.used + 64);
 		Z = NEW(odvgp_real, M * D);

@@ -639,7 +639,7 @@ TEST(additive_does_without_the_kernel_matern52)
 	odvgp_real d2[GP__CHUNK], k[GP__CHUNK], dk[GP__CHUNK];
 	int i;
 	for (i = 0; i < GP__CHUNK; i++) d2[i] = (odvgp_real)(i * i) / 100;
-	gp__isa_find(test_isa())->radial(GP__MATERN52, 1, 1, d2, k, dk);
+	gp__isa_find(test_isa())->radial(GP__MATERN52, 1, 1, d2, NULL, k, dk);
 	for (i = 0; i < GP__CHUNK; i++) {
 		double r = sqrt(5 * (double)d2[i]), e = exp(-r);
 		CHECK_NEAR(k[i], (1 + r + r * r / 3) * e, 16 * EPS);

@@ -488,6 +488,62 @@ TEST(kept_and_computed_again_are_the_same_bits)
 		}
 }
 
+/*  Counts of pairs of points whose distance or exponential is computed. */
+static const odvgp__simd *counted;
+static double distances, exponentials;
+static void count_sqdist(
+		ptrdiff_t nd, const odvgp_real *x, const odvgp_real *zt, ptrdiff_t ld, odvgp_real *r2)
+{
+	distances += GP__CHUNK;
+	counted->sqdist(nd, x, zt, ld, r2);
+}
+static void count_radial(int type, odvgp_real v, odvgp_real scale, const odvgp_real *d2,
+		odvgp_real *ve, odvgp_real *k, odvgp_real *dk)
+{
+	if (!(type & GP__E_GIVEN)) exponentials += GP__CHUNK;
+	counted->radial(type, v, scale, d2, ve, k, dk);
+}
+
+/*  A step computes each distance and each exponential once for both directions, and half of Kb's,
+    if they fit kernel_cache_bytes, and else twice. */
+TEST(kernel_values_are_computed_once)
+{
+	static const char *const expressions[] = {"matern52 + rbf", "rbf(ard) * matern12"};
+	for (int k = 0; k < 2; k++)
+		for (int P = 1; P < 3; P++)
+			for (int kept = 0; kept < 2; kept++) {
+				odvgp_config c = config(512, 3, P, 256, k ? 0 : 192);
+				double pairs = 0;
+				c.layer[0].kernel = expressions[k];
+				c.optim.batch = 512;
+				c.optim.gamma_batch = 64;
+				if (!kept) c.kernel_cache_bytes = 0;
+				fixture a = make(&c);
+				odvgp__simd row = *(counted = a.m->tape.blas.isa);
+				CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
+				row.sqdist = count_sqdist;
+				row.radial = count_radial;
+				a.m->tape.blas.isa = &row;
+				distances = exponentials = 0;
+				CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
+				for (int i = 1; i <= a.m->tape.nodes; i++) {
+					const gp__node *nd = &a.m->tape.node[i];
+					if (nd->op != GP__KERNEL && nd->op != GP__KERNEL_VEC) continue;
+					ptrdiff_t n = nd->in[1]->rows, m = nd->in[2]->rows;
+					int lower = nd->op == GP__KERNEL && nd->variant == GP__KERNEL_LOWER;
+					pairs += (double)(lower ? n * (n + 1) / 2 : n * m) *
+							 (nd->segment == GP__TILE ? 2 : 1);
+				}
+				/* the first expression shares distances */
+				double of_distance = distances / pairs / (k ? 2 : 1),
+					   of_exp = exponentials / pairs / 2;
+				CHECK_SAY(kept ? of_exp <= 1.05 && of_distance <= 1.05 : of_exp > 1.9,
+						"%s, %d outputs: %.3f exponentials, %.3f distances a pair", expressions[k],
+						P, of_exp, of_distance);
+				drop(&a);
+			}
+}
+
 TEST(every_instruction_set_and_every_tile_agree)
 {
 	static const ptrdiff_t tiles[] = {0, 1, 7, 64, 1000};
@@ -800,6 +856,7 @@ int main(int argc, char **argv)
 	RUN(the_same_seed_gives_the_same_bits);
 	RUN(any_number_of_tasks_gives_the_same_bits);
 	RUN(kept_and_computed_again_are_the_same_bits);
+	RUN(kernel_values_are_computed_once);
 	RUN(every_instruction_set_and_every_tile_agree);
 	RUN(orders_of_updates);
 	RUN(schedules);

@@ -396,8 +396,8 @@ TEST(kernels_decay_like_exp)
 				d2[0] = 0;
 				d2[1] = GP__FAR;
 				d2[2] = (odvgp_real)NAN;
-				engines[e].blas.isa->radial(type, v, scale, d2, k, dk);
-				engines[e].blas.isa->radial(type, v, scale, d2, again, NULL);
+				engines[e].blas.isa->radial(type, v, scale, d2, NULL, k, dk);
+				engines[e].blas.isa->radial(type, v, scale, d2, NULL, again, NULL);
 				CHECK_BITS(k, again, sizeof k);
 				CHECK(k[0] == v && k[1] == 0 && dk[1] == 0 && k[2] != k[2]);
 				for (i = 0; i < GP__CHUNK; i++) {
