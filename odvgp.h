@@ -4199,10 +4199,12 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 				GP__WAYS(w[q] = GP__LOAD_##S(a->ve + j + q * L)) \
 				gp__root_##S(a->type, a->scale, a->d2 + j, s); \
 				gp__shape_##S(a->type, s, w, k, g); \
-			} else GP__WAYS(g[q] = GP__LOAD_##S(a->dk + j + q * L)) \
+			} else { \
+				GP__WAYS(k[q] = GP__LOAD_##S(a->k + j + q * L)) \
+				GP__WAYS(g[q] = GP__LOAD_##S(a->dk + j + q * L)) \
+			} \
 			GP__WAYS(g[q] = g[q] * scale) \
 			if (a->adjoint) { \
-				if (!a->ve) GP__WAYS(k[q] = GP__LOAD_##S(a->k + j + q * L)) \
 				GP__WAYS(w[q] = GP__LOAD_##S(a->adjoint + j + q * L)) \
 				GP__WAYS(g[q] = g[q] * w[q]) \
 				GP__WAYS(u[q] = GP__FMA_##S(w[q], k[q], u[q])) \
@@ -10499,6 +10501,7 @@ static void gp__gradient_values(gp__gradient *g, ptrdiff_t i, const gp__gradient
 	gp__points_place(t->kernel, t->v.hyp, t->X + i * t->D, 1, z->centre, u, 1);
 	gp__gradient_place(g, u, H, z->ld);
 	c.step = z->ld;
+	c.last = g->value;
 	for (ptrdiff_t j = 0; j < z->m; j += GP__CHUNK) {
 		ptrdiff_t cols = GP__MIN(z->m - j, GP__CHUNK);
 		gp__chunk_forward(t->job, &c, 0, j, g->value);
