@@ -1634,8 +1634,9 @@ ODVGP_API odvgp_status odvgp_set_transforms(
 	iteration. report out or NULL.
 	If the last update made the bound implausibly low or impossible to evaluate (NaN, or not
 	positive definite up to jitter.max), and the previous parameters do better on the same rows, it
-	is undone, step sizes are halved, and events.step_undone counts it. If they do no better, the
-	rows are to blame: the step returns an error.
+	is undone, step sizes are halved, and events.step_undone counts it; once they are 1e-9 of the
+	schedule's, the step that undoes one returns the error, too. If they do no better, the rows are
+	to blame: the step returns an error.
 	Returns	E_NAN (in this batch, or the bound) | E_NOT_PD
 	Cost	see Choosing sizes in >>manual */
 ODVGP_API odvgp_status odvgp_step(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,

@@ -18,6 +18,10 @@
 #include "race.h"
 #include "train.h"
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 enum {
 	MOST_TRIES = 8,
 	MOST_ENTRIES = MOST_TRIES + 4,
@@ -750,6 +754,9 @@ static double candidate_bytes(const choice *c, int k, const dataset *d)
 	return bytes;
 }
 
+/*  Of the program itself. */
+static const double PROGRAM_BYTES = 5e6;
+
 /*  Bytes of rows and models at the most, whoever wins. */
 static double choice_bytes(const choice *c, const dataset *d)
 {
@@ -760,7 +767,7 @@ static double choice_bytes(const choice *c, const dataset *d)
 		most = fmax(most, candidate_bytes(c, k, d));
 		if (c->X[k]) held += (double)c->rows;
 	}
-	return most + row * (held + (c->stored ? 0 : all));
+	return PROGRAM_BYTES + most + row * (held + (c->stored ? 0 : all));
 }
 
 /*  Says about how long race and training take, as plan_print does, and how much memory. */
@@ -773,8 +780,8 @@ static void choice_announce(const choice *c, const dataset *d)
 	double seconds = 0.5 + 1.2 * flops / fmax(1, measured_rate(c->w, 1)),
 		   most = choice_bytes(c, d) / 1e6;
 	fprintf(stderr,
-			"auto: a race of %d candidates; with its winner's training %s %.*f s, at most about "
-			"%.*f MB\n",
+			"auto: a race of %d candidates; with its winner's training %s %.*f s, less if it "
+			"converges, and at most about %.*f MB\n",
 			count, about_of(&c->o[0]), seconds < 9.95, seconds, most < 9.95, most);
 }
 
@@ -886,6 +893,10 @@ static choice *choice_begin(
 	c->w = w;
 	c->isa = isa;
 	c->quiet = o->given[OPT_QUIET];
+#ifdef __GLIBC__
+	/* otherwise up to 64 MB of what one model gives back stay beside the next */
+	mallopt(M_MMAP_THRESHOLD, 1 << 20);
+#endif
 	return c;
 }
 
