@@ -3875,44 +3875,55 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 		} \
 	}
 
-/*	RBF and Matern kernels of r^2 = scale * d2 for a chunk: k, and dk = dk/dr^2 unless NULL. At
-	r = 0 Matern 1/2 has no derivative; dk is 0. exp's argument ends at -1000, where exp is 0,
-	because infinity times 0 is NaN. ve: NULL, or v exp(...), written or, if type has E_GIVEN, read.
-	*/
+/*	RBF and Matern kernels of r^2 = scale * d2. At r = 0 Matern 1/2 has no derivative; dk is 0. A
+	root ends at 1000, where exp is 0, because infinity times 0 is NaN.
+		root    s = r^2 / 2, or the root that a Matern kernel's exponential takes
+		shape   k, and dk = dk/dr^2 unless NULL, from s and e = v exp(-s)
+		radial  k, and dk unless NULL, for a chunk. ve: NULL, or e, written or, if type has E_GIVEN,
+				read */
 #define GP__E_GIVEN 16
 #define GP__RADIAL(TARGET, S, V, L) \
+	TARGET GP__INLINE void gp__root_##S(int type, odvgp_real scale, const odvgp_real *d2, V *s) \
+	{ \
+		static const odvgp_real factors[] = {GP__R(0.5), 1, 3, 5}; /* by type */ \
+		const odvgp_real factor = scale * factors[type]; \
+		GP__WAYS(s[q] = GP__K(S, factor) * GP__LOAD_##S(d2 + q * L)) \
+		if (GP__MATERNS && type != GP__RBF) GP__WAYS(s[q] = GP__SQRT_##S(s[q])) \
+		GP__WAYS(s[q] = GP__MIN_##S(GP__K(S, 1000), s[q])) \
+	} \
+	TARGET GP__INLINE void gp__shape_##S(int type, const V *s, const V *e, V *k, V *dk) \
+	{ \
+		const V least = GP__K(S, GP__TINY), zero = GP__K(S, 0), one = GP__K(S, 1); \
+		GP__WAYS(k[q] = e[q]) \
+		if (type == GP__MATERN32 && GP__KERNEL_HAS(GP__MATERN32)) \
+			GP__WAYS(k[q] = (one + s[q]) * e[q]) \
+		if (type == GP__MATERN52 && GP__HAS_MATERN52) \
+			GP__WAYS(k[q] = GP__FMA_##S(s[q] * s[q], GP__K(S, 1. / 3), one + s[q]) * e[q]) \
+		if (!dk) return; \
+		GP__WAYS(dk[q] = GP__K(S, type == GP__MATERN32 ? GP__R(-1.5) : GP__R(-0.5)) * e[q]) \
+		if (type == GP__MATERN12 && GP__KERNEL_HAS(GP__MATERN12)) \
+			GP__WAYS(dk[q] = gp__less_##S(s[q], least, zero, dk[q] / GP__MAX_##S(least, s[q]))) \
+		if (type == GP__MATERN52 && GP__HAS_MATERN52) \
+			GP__WAYS(dk[q] = GP__K(S, -5. / 6) * (one + s[q]) * e[q]) \
+	} \
 	TARGET static void gp__radial_##S(int type, odvgp_real v, odvgp_real scale, \
 			const odvgp_real *d2, odvgp_real *ve, odvgp_real *k, odvgp_real *dk) \
 	{ \
-		static const odvgp_real factors[] = {GP__R(0.5), 1, 3, 5}; /* by type */ \
 		const int given = type & GP__E_GIVEN; \
 		type -= given; \
-		const odvgp_real factor = scale * factors[type]; \
-		const V least = GP__K(S, GP__TINY), zero = GP__K(S, 0), one = GP__K(S, 1); \
 		for (int j = 0; j < GP__CHUNK; j += GP__FOUR * L) { \
-			V s[4], e[4], t[4]; \
-			GP__WAYS(s[q] = GP__K(S, factor) * GP__LOAD_##S(d2 + j + q * L)) \
-			if (GP__MATERNS && type != GP__RBF) GP__WAYS(s[q] = GP__SQRT_##S(s[q])) \
-			GP__WAYS(s[q] = GP__MIN_##S(GP__K(S, 1000), s[q])) \
-			if (given) GP__WAYS(t[q] = e[q] = GP__LOAD_##S(ve + j + q * L)) \
+			V s[4], e[4], t[4], d[4]; \
+			gp__root_##S(type, scale, d2 + j, s); \
+			if (given) GP__WAYS(e[q] = GP__LOAD_##S(ve + j + q * L)) \
 			else { \
-				GP__WAYS(t[q] = zero - s[q]) \
+				GP__WAYS(t[q] = GP__K(S, 0) - s[q]) \
 				gp__decay_##S(t, e); \
-				GP__WAYS(t[q] = e[q] = GP__K(S, v) * e[q]) \
+				GP__WAYS(e[q] = GP__K(S, v) * e[q]) \
 				if (ve) GP__WAYS(GP__STORE_##S(ve + j + q * L, e[q])) \
 			} \
-			if (type == GP__MATERN32 && GP__KERNEL_HAS(GP__MATERN32)) \
-				GP__WAYS(t[q] = (one + s[q]) * e[q]) \
-			if (type == GP__MATERN52 && GP__HAS_MATERN52) \
-				GP__WAYS(t[q] = GP__FMA_##S(s[q] * s[q], GP__K(S, 1. / 3), one + s[q]) * e[q]) \
+			gp__shape_##S(type, s, e, t, dk ? d : NULL); \
 			GP__WAYS(GP__STORE_##S(k + j + q * L, t[q])) \
-			if (!dk) continue; \
-			GP__WAYS(t[q] = GP__K(S, type == GP__MATERN32 ? GP__R(-1.5) : GP__R(-0.5)) * e[q]) \
-			if (type == GP__MATERN12 && GP__KERNEL_HAS(GP__MATERN12)) \
-				GP__WAYS(t[q] = gp__less_##S(s[q], least, zero, t[q] / GP__MAX_##S(least, s[q]))) \
-			if (type == GP__MATERN52 && GP__HAS_MATERN52) \
-				GP__WAYS(t[q] = GP__K(S, -5. / 6) * (one + s[q]) * e[q]) \
-			GP__WAYS(GP__STORE_##S(dk + j + q * L, t[q])) \
+			if (dk) GP__WAYS(GP__STORE_##S(dk + j + q * L, d[q])) \
 		} \
 	}
 
@@ -3981,12 +3992,13 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 	spread		adds sum_wj h_wj (x[w step] - z_j)^2, of `count` rows of a chunk, to the vector sum;
 				h_wj = 0 gives 0 at any finite distance
 	squares		out_j += A_ij^2, row after row
-	weigh		A_ij <- 2 w_j A_ij
+	weigh		A_ij <- 2 w_j A_ij, or from_ij -= 2 w_j A_ij unless `from` is NULL
 	blend		out <- a x - b y; out may be x or y
 	combine		out <- x + y or x * y for a chunk; out may be x or y
-	derivative  for a chunk: from dk = dk/dr^2 of a base kernel, computes g = dK/d(squared distance)
-				= scale dk adjoint (NULL: 1); h <- g (first) or h + g. Unless NULL, the vector sum
-				of_k grows by adjoint . k, and of_d2 by g . d2 */
+	derivative  for a chunk: from k and dk = dk/dr^2 of a base kernel, or from ve unless NULL,
+				computes g = dK/d(squared distance) = scale dk adjoint (NULL: 1); h <- g (first) or
+				h + g. Unless NULL, the vector sum of_k grows by adjoint . k, of_d2 by g . d2, and
+				`all` becomes k (starts) or all + k */
 #define GP__ARRAYS(TARGET, S, V, L) \
 	TARGET static void gp__axpy_##S(ptrdiff_t n, odvgp_real a, const odvgp_real *x, odvgp_real *y) \
 	{ \
@@ -4141,15 +4153,21 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 		for (; rows > 0; rows--, A += ld) \
 			GP__FOR(j, n) out[j] += A[j] * A[j]; \
 	} \
-	TARGET static void gp__weigh_##S( \
-			ptrdiff_t rows, ptrdiff_t n, const odvgp_real *w, odvgp_real *A, ptrdiff_t ld) \
+	TARGET static void gp__weigh_##S(ptrdiff_t rows, ptrdiff_t n, const odvgp_real *w, \
+			odvgp_real *A, ptrdiff_t ld, odvgp_real *from, ptrdiff_t ldf) \
 	{ \
 		const V two = GP__K(S, 2); \
 		for (; rows > 0; rows--, A += ld) { \
 			ptrdiff_t j = 0; \
-			for (; j + L <= n; j += L) \
-				GP__STORE_##S(A + j, GP__LOAD_##S(A + j) * (two * GP__LOAD_##S(w + j))); \
-			for (; j < n; j++) A[j] *= 2 * w[j]; \
+			for (; j + L <= n; j += L) { \
+				const V x = GP__LOAD_##S(A + j) * (two * GP__LOAD_##S(w + j)); \
+				if (from) GP__STORE_##S(from + j, GP__LOAD_##S(from + j) - x); \
+				else GP__STORE_##S(A + j, x); \
+			} \
+			for (; j < n; j++) \
+				if (from) from[j] -= A[j] * (2 * w[j]); \
+				else A[j] *= 2 * w[j]; \
+			if (from) from += ldf; \
 		} \
 	} \
 	TARGET static void gp__blend_##S(ptrdiff_t n, odvgp_real a, const odvgp_real *x, odvgp_real b, \
@@ -4176,19 +4194,28 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 		const V scale = GP__K(S, a->scale); \
 		V u[4], v[4]; \
 		GP__SUMS(u[q] = v[q] = GP__K(S, 0)) \
-		for (int j = 0; j < GP__CHUNK; j += 4 * L) \
-			GP__SUMS({ \
-				const ptrdiff_t at = j + q * L; \
-				V g = GP__LOAD_##S(a->dk + at) * scale; \
-				if (a->adjoint) { \
-					const V w = GP__LOAD_##S(a->adjoint + at); \
-					g = g * w; \
-					u[q] = GP__FMA_##S(w, GP__LOAD_##S(a->k + at), u[q]); \
-					v[q] = GP__FMA_##S(g, GP__LOAD_##S(a->d2 + at), v[q]); \
-				} \
-				if (!a->first) g = g + GP__LOAD_##S(a->h + at); \
-				GP__STORE_##S(a->h + at, g); \
-			}) \
+		for (int j = 0; j < GP__CHUNK; j += GP__FOUR * L) { \
+			V s[4], w[4], k[4], g[4]; \
+			if (a->ve) { \
+				GP__WAYS(w[q] = GP__LOAD_##S(a->ve + j + q * L)) \
+				gp__root_##S(a->type, a->scale, a->d2 + j, s); \
+				gp__shape_##S(a->type, s, w, k, g); \
+			} else { \
+				GP__WAYS(k[q] = GP__LOAD_##S(a->k + j + q * L)) \
+				GP__WAYS(g[q] = GP__LOAD_##S(a->dk + j + q * L)) \
+			} \
+			GP__WAYS(g[q] = g[q] * scale) \
+			if (a->adjoint) { \
+				GP__WAYS(w[q] = GP__LOAD_##S(a->adjoint + j + q * L)) \
+				GP__WAYS(g[q] = g[q] * w[q]) \
+				GP__WAYS(u[q] = GP__FMA_##S(w[q], k[q], u[q])) \
+				GP__WAYS(v[q] = GP__FMA_##S(g[q], GP__LOAD_##S(a->d2 + j + q * L), v[q])) \
+				if (a->all && !a->starts) GP__WAYS(k[q] = GP__LOAD_##S(a->all + j + q * L) + k[q]) \
+				if (a->all) GP__WAYS(GP__STORE_##S(a->all + j + q * L, k[q])) \
+			} \
+			if (!a->first) GP__WAYS(g[q] = g[q] + GP__LOAD_##S(a->h + j + q * L)) \
+			GP__WAYS(GP__STORE_##S(a->h + j + q * L, g[q])) \
+		} \
 		if (a->of_k) \
 			GP__STORE_##S(a->of_k, GP__LOAD_##S(a->of_k) + ((u[0] + u[1]) + (u[2] + u[3]))); \
 		if (a->of_d2) \
@@ -4197,9 +4224,9 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 
 /*	What `derivative` takes. */
 typedef struct {
-	const odvgp_real *dk, *adjoint, *k, *d2;
-	odvgp_real scale, *h, *of_k, *of_d2;
-	int first;
+	const odvgp_real *dk, *ve, *adjoint, *k, *d2;
+	odvgp_real scale, *h, *all, *of_k, *of_d2;
+	int type, first, starts;
 } gp__slope;
 
 /* --- all of it for each instruction set --- */
@@ -4239,19 +4266,13 @@ GP__NOINLINE float gp__log_of(float x)
 
 /* --- wide sums --- */
 
-/*	out_j += sum_i A_ij^2 */
-static void gp__column_squares_add(
-		const odvgp_real *A, ptrdiff_t rows, ptrdiff_t cols, ptrdiff_t ld, odvgp_real *out)
-{
-	GP__FOR(i, rows)
-		GP__FOR(j, cols) out[j] += A[i * ld + j] * A[i * ld + j];
-}
-
+/*	out_j <- sum_i A_ij^2 */
 GP__TRAINING void gp__column_squares(
 		const odvgp_real *A, ptrdiff_t rows, ptrdiff_t cols, ptrdiff_t ld, odvgp_real *out)
 {
 	gp__zero(out, cols);
-	gp__column_squares_add(A, rows, cols, ld, out);
+	GP__FOR(i, rows)
+		GP__FOR(j, cols) out[j] += A[i * ld + j] * A[i * ld + j];
 }
 
 GP__TRAINING gp__wide gp__wide_dot(ptrdiff_t n, const odvgp_real *x, const odvgp_real *y)
@@ -4407,7 +4428,8 @@ typedef struct odvgp__simd {
 			const odvgp_real *f, ptrdiff_t fw, ptrdiff_t fk, odvgp_real *y, ptrdiff_t ldy);
 	void (*squares)(
 			ptrdiff_t rows, ptrdiff_t n, const odvgp_real *A, ptrdiff_t ld, odvgp_real *out);
-	void (*weigh)(ptrdiff_t rows, ptrdiff_t n, const odvgp_real *w, odvgp_real *A, ptrdiff_t ld);
+	void (*weigh)(ptrdiff_t rows, ptrdiff_t n, const odvgp_real *w, odvgp_real *A, ptrdiff_t ld,
+			odvgp_real *from, ptrdiff_t ldf);
 	void (*blend)(ptrdiff_t n, odvgp_real a, const odvgp_real *x, odvgp_real b, const odvgp_real *y,
 			odvgp_real *out);
 	void (*spread)(ptrdiff_t count, const odvgp_real *x, ptrdiff_t step, const odvgp_real *z,
@@ -6390,6 +6412,12 @@ static void gp__chunk_keeps(const gp__kjob *job, gp__kchunk *c, ptrdiff_t i, ptr
 	GP__EACH_GROUP(g, job->k) c->d2[g] = job->d2[g] + at;
 	GP__EACH_BASE(l, job->k)
 		if (job->e[l]) c->e[l] = job->e[l] + at;
+	at = job->known ? GP__STRIP * job->ld : 0; /* the strip that follows */
+	for (ptrdiff_t q = 0; q < GP__CHUNK && at; q += GP__MAX_LANES) {
+		GP__EACH_GROUP(g, job->k) GP__PREFETCH(c->d2[g] + at + q);
+		GP__EACH_BASE(l, job->k)
+			if (c->e[l]) GP__PREFETCH(c->e[l] + at + q);
+	}
 }
 
 /*	rq for a chunk: with z = r^2 / (2 alpha), k = v exp(-alpha log1p(z)), dk/dr^2 = -k / (2 (1 + z))
@@ -6501,6 +6529,13 @@ GP__NOINLINE void gp__columns_forward(
 	}
 }
 
+/*	Whether gp__chunk_derivatives takes a node's value from what is kept, or needs none. */
+static int gp__from_e(const gp__kjob *job, uint32_t t)
+{
+	const uint32_t *node = job->k->node[t];
+	return job->known && job->plain && (node[0] != GP__NODE_BASE_KERNEL || job->e[node[1]]);
+}
+
 /*	All nodes for current row `row` and the chunk of columns from j on. Returns the kernel's values:
 	`to`, or if that is NULL a part of c. */
 static const odvgp_real *gp__chunk_forward(
@@ -6522,6 +6557,7 @@ static const odvgp_real *gp__chunk_forward(
 	for (uint32_t t = 0; t < k->nnode; t++) {
 		const uint32_t *node = k->node[t];
 		odvgp_real *v = t + 1 == k->nnode ? to : c->value[t];
+		if (gp__from_e(job, t)) continue;
 		if (node[0] == GP__NODE_BASE_KERNEL) {
 			uint32_t g = k->base[node[1]].group;
 			gp__base_values(job, node[1], job->first + row, j, g == GP__NO_GROUP ? NULL : c->d2[g],
@@ -6560,21 +6596,33 @@ static void gp__chunk_derivatives(const gp__kjob *job, const gp__kchunk *c)
 		const gp__base_kernel *base = &k->base[l];
 		/* polynomial: dk/dv = s dk/ds / v for an inner product s */
 		const int power = base->type == GP__POLYNOMIAL;
-		odvgp_real *of_var =
-				c->sums && gp__one_variance(base) ? c->sums + base->var * GP__MAX_LANES : NULL;
-		gp__slope s = {c->dk[l], job->plain ? c->weights : c->adjoint[t],
-				t + 1 == k->nnode ? c->last : c->value[t], NULL, job->scale[l], NULL, NULL, NULL,
-				0};
+		odvgp_real *of_var = NULL, *all = job->plain && job->da ? c->last : NULL;
+		gp__slope s;
+		memset(&s, 0, sizeof s);
+		s.adjoint = job->plain ? c->weights : c->adjoint[t];
+		s.k = t + 1 == k->nnode ? c->last : c->value[t];
+		if (c->sums && gp__one_variance(base)) of_var = c->sums + base->var * GP__MAX_LANES;
 		if (g != GP__NO_GROUP) {
+			s.dk = c->dk[l];
+			if (gp__from_e(job, t)) {
+				s.ve = c->e[l];
+				s.type = gp__radial_of(base);
+			}
 			s.d2 = c->d2[g];
+			s.scale = job->scale[l];
 			s.h = c->h + (ptrdiff_t)g * c->step;
 			s.first = k->group_base[g] == l;
+			s.all = all;
+			s.starts = !t;
 			s.of_k = power ? NULL : of_var;
-			s.of_d2 = power                                  ? of_var
-					  : c->sums && gp__one_lengthscale(base) ? c->sums + base->ls * GP__MAX_LANES
-															 : NULL;
+			if (c->sums && gp__one_lengthscale(base)) s.of_d2 = c->sums + base->ls * GP__MAX_LANES;
+			if (power) s.of_d2 = of_var;
 			isa->derivative(&s);
-		} else if (of_var) *of_var += isa->dot(GP__CHUNK, s.adjoint, s.k);
+		} else {
+			if (of_var) *of_var += isa->dot(GP__CHUNK, s.adjoint, s.k);
+			if (all && t) isa->combine(0, all, s.k, all);
+			else if (all && all != s.k) gp__copy(all, s.k, GP__CHUNK);
+		}
 		if (c->sums && gp__has_shape_param(base))
 			c->sums[base->shape_param * GP__MAX_LANES] +=
 					isa->dot(GP__CHUNK, s.adjoint, c->shape_param[l]);
@@ -6750,14 +6798,18 @@ static int gp__rows_summed(const gp__kjob *job, uint32_t g)
 static void gp__strip_weights(
 		const gp__kjob *job, ptrdiff_t i, ptrdiff_t rows, ptrdiff_t j, odvgp_real *to)
 {
+	const odvgp__simd *isa = job->blas->isa;
 	ptrdiff_t cols = GP__MIN(job->m - j, GP__CHUNK);
-	gp__zero(to, rows * GP__CHUNK);
-	if (!job->dK)
-		job->blas->isa->update(cols, job->P, job->a + j, job->lda, rows, job->dout + i, 1, job->ldo,
-				to, GP__CHUNK);
-	for (ptrdiff_t r = 0; r < rows && job->dK; r++)
-		gp__copy(to + r * GP__CHUNK, job->dK + (i + r) * job->lddk + j,
-				job->lower ? GP__MAX(0, GP__MIN(cols, i + r + 1 - j)) : cols);
+	if (cols < GP__CHUNK || job->lower || job->P > 1) gp__zero(to, rows * GP__CHUNK);
+	if (!job->dK && job->P > 1)
+		isa->update(cols, job->P, job->a + j, job->lda, rows, job->dout + i, 1, job->ldo, to,
+				GP__CHUNK);
+	else
+		for (ptrdiff_t r = 0; r < rows; r++, to += GP__CHUNK)
+			if (!job->dK) isa->blend(cols, job->dout[i + r], job->a + j, 0, job->a + j, to);
+			else
+				gp__copy(to, job->dK + (i + r) * job->lddk + j,
+						job->lower ? GP__MAX(0, GP__MIN(cols, i + r + 1 - j)) : cols);
 }
 
 /*	The functions of additive, by columns. Not inlined, for the stack of other kernels. */
@@ -10450,6 +10502,7 @@ static void gp__gradient_values(gp__gradient *g, ptrdiff_t i, const gp__gradient
 	gp__points_place(t->kernel, t->v.hyp, t->X + i * t->D, 1, z->centre, u, 1);
 	gp__gradient_place(g, u, H, z->ld);
 	c.step = z->ld;
+	c.last = g->value;
 	for (ptrdiff_t j = 0; j < z->m; j += GP__CHUNK) {
 		ptrdiff_t cols = GP__MIN(z->m - j, GP__CHUNK);
 		gp__chunk_forward(t->job, &c, 0, j, g->value);
@@ -18154,7 +18207,7 @@ static void gp__residual_forward(gp__node *nd)
 	gp__zero(nd->aux, nd->cols);
 	for (int i = 1; i < 3 && nd->in[i]; i++) {
 		const gp__node *A = nd->in[i];
-		gp__column_squares_add(A->v, A->rows, A->cols, A->ld, nd->aux);
+		nd->blas->isa->squares(A->rows, A->cols, A->v, A->ld, nd->aux);
 	}
 	GP__FOR(j, nd->cols) {
 		odvgp_real x = k->v[j] - nd->aux[j];
@@ -18177,9 +18230,7 @@ static void gp__residual_reverse(gp__node *nd)
 		GP__FOR(j, nd->cols) k->d[j] += nd->d[j] + gp__residual_floor(nd) * clamped;
 	for (int in = 1; in < 3 && nd->in[in]; in++) {
 		gp__node *A = nd->in[in];
-		if (A->needs_grad)
-			GP__FOR(i, A->rows)
-				GP__FOR(j, A->cols) GP__D(A, i, j) -= 2 * nd->d[j] * GP__V(A, i, j);
+		if (A->needs_grad) nd->blas->isa->weigh(A->rows, A->cols, nd->d, A->v, A->ld, A->d, A->ld);
 	}
 }
 
@@ -18216,7 +18267,7 @@ static void gp__tri_squares_reverse(gp__node *nd)
 	for (ptrdiff_t p = nd->rows - 1; p >= 0; p--) {
 		odvgp_real *d = nd->d + p * nd->ld, *q = Q->v + p * M * Q->ld, *T = gp__tri_at(nd, p);
 		if (p < nd->rows - 1 && !nd->kept) gp__tri_product(nd, p);
-		nd->blas->isa->weigh(M, A->cols, d, T, nd->ld);
+		nd->blas->isa->weigh(M, A->cols, d, T, nd->ld, NULL, 0);
 		if (A->needs_grad)
 			odvgp_trmm(nd->blas, 0, M, A->cols, 1, q, Q->ld, T, nd->ld, 1, A->d, A->ld);
 		if (Q->needs_grad)
