@@ -403,10 +403,13 @@ static int choice_joins(void *user, const race *r, const int *order, int left)
 {
 	const choice *c = user;
 	int best = order[0];
-	double n = (double)r->valid, error,
-		   gain = race_difference(r, &r->list[best], &r->list[order[1]], &error);
+	double n = (double)r->valid, error = 0, gain = 0;
+	/* One that has failed may have no densities. */
+	if (!isfinite(r->list[best].mean)) return -1;
+	if (left > 1 && isfinite(r->list[order[1]].mean))
+		gain = race_difference(r, &r->list[best], &r->list[order[1]], &error);
 	const char *kernel = c->o[best].value[OPT_KERNEL], *basis = c->o[best].value[OPT_BASIS];
-	int rough = left > 1 && strcmp(kernel, "matern32(ard)") == 0 && gain > error,
+	int rough = strcmp(kernel, "matern32(ard)") == 0 && gain > error,
 		wide = r->list[best].moments && !c->counts &&
 			   (double)c->inside[best] > 0.5 * n + 1.5 * sqrt(n);
 	for (int k = 0; k < r->count; k++) {
