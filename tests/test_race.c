@@ -244,6 +244,35 @@ TEST(the_bound_does_not_fall_where_minibatches_follow_SGPR)
 	}
 }
 
+/*  From its second score on, what `user` points at has a row without a density. */
+static const char *judge_spoils(void *user, const race *r, race_entry *e)
+{
+	(void)r;
+	if (e == (race_entry *)user && e->rounds) e->logp[0] = (odvgp_real)NAN;
+	return NULL;
+}
+
+/*  Not on what an earlier score has said of it. */
+TEST(an_entry_whose_last_score_is_no_number_cannot_win)
+{
+	world *w = NEW(world, 1);
+	world_make(w);
+	CHECK_STATUS(race_run(&w->r), ODVGP_OK);
+	int winner = w->r.winner;
+	CHECK_INT(w->list[winner].rounds, 2);
+	race_free(&w->r);
+	world_make(w);
+	w->r.judge = judge_spoils;
+	w->r.user = &w->list[winner];
+	CHECK_STATUS(race_run(&w->r), ODVGP_OK);
+	CHECK_INT(w->list[winner].rounds, 2);
+	CHECK(w->list[winner].mean <= -HUGE_VAL);
+	CHECK(w->r.winner != winner && isfinite(w->list[w->r.winner].mean));
+	CHECK(isfinite(w->r.gain) && isfinite(w->r.error));
+	race_free(&w->r);
+	free(w);
+}
+
 /*  Columns of an entry's own. */
 TEST(an_entry_may_have_rows_of_its_own)
 {
@@ -660,6 +689,7 @@ int main(int argc, char **argv)
 	RUN(entries_without_room_are_left_out);
 	RUN(the_bound_does_not_fall_where_minibatches_follow_SGPR);
 	RUN(an_entry_may_have_rows_of_its_own);
+	RUN(an_entry_whose_last_score_is_no_number_cannot_win);
 	RUN(folds_of_one_row_leave_one_out);
 	RUN(folds_score_without_a_trace);
 	RUN(a_late_entry_takes_a_place);

@@ -344,12 +344,15 @@ static void choose_target(dataset *d, int kind)
 	target_change(s, parts, 3);
 }
 
-/*  log P(low < Z < high) of a standard normal Z, from the density in the middle where that is all. */
+/*  log P(low < Z < high) of a standard normal Z. Where that underflows, the density falls from the
+    nearer end a on about as exp(-a z). */
 static double log_between(double low, double high)
 {
 	double side = low + high > 0 ? 1 : -1, a = side > 0 ? low : -high, b = side > 0 ? high : -low,
-		   p = 0.5 * (erfc(a / sqrt(2)) - erfc(b / sqrt(2))), z = 0.5 * (low + high);
-	return p > 1e-280 ? log(p) : log(high - low) - 0.5 * (log(6.283185307179586477) + z * z);
+		   p = 0.5 * (erfc(a / sqrt(2)) - erfc(b / sqrt(2)));
+	if (p > 1e-280) return log(p);
+	double width = a > 0 ? -expm1(-a * (b - a)) / a : b - a;
+	return log(width) - 0.5 * (log(6.283185307179586477) + a * a);
 }
 
 /*  Within this of the mean, in standard deviations, is half of a normal distribution. */
@@ -1028,7 +1031,7 @@ static void choice_print(const choice *c)
 			OPT_TARGET_TRANSFORM, OPT_ITERS, OPT_WARM, OPT_FIT_Q, OPT_NATGRAD_STEP,
 			OPT_NATGRAD_WARMUP};
 	if (c->quiet) return;
-	fprintf(stderr, "auto: %td rows: ", c->rows);
+	fprintf(stderr, "auto: %td rows:", c->rows);
 	for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
 		const char *value = o->value[ids[i]], *quote = "";
 		int natural = ids[i] == OPT_NATGRAD_STEP || ids[i] == OPT_NATGRAD_WARMUP,

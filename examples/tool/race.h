@@ -591,7 +591,7 @@ static odvgp_status race_score(const race *r, race_entry *e)
 	const char *refused = s || !r->judge ? NULL : r->judge(r->user, r, e);
 	if (refused) s = race_refuse(&e->info, refused);
 	for (ptrdiff_t i = 0; i < r->valid && !s; i++) sum += (double)e->logp[i];
-	if (!s && isfinite(sum)) e->mean = sum / (double)r->valid;
+	if (!s) e->mean = isfinite(sum) ? sum / (double)r->valid : -HUGE_VAL;
 	return s;
 }
 
