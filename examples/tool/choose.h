@@ -244,12 +244,13 @@ static double *sorted_targets(const dataset *d)
 	return y;
 }
 
-/*  Skewed targets may become logarithms, those with far values asinh; of normal ones none is either. */
+/*  Skewed targets may become logarithms, those with far values asinh. Of normal ones none is either: a
+    million have a range of about seven times that of their middle half. */
 static int target_kind_of(const double *y, ptrdiff_t n)
 {
 	double low = y[n / 2] - y[0], high = y[n - 1] - y[n / 2], middle = y[n - 1 - n / 4] - y[n / 4];
 	return high > 5 * low             ? ODVGP_TRANSFORM_LOG
-		   : low + high > 10 * middle ? ODVGP_TRANSFORM_ASINH
+		   : low + high > 8 * middle  ? ODVGP_TRANSFORM_ASINH
 									  : ODVGP_TRANSFORM_NONE;
 }
 

@@ -153,6 +153,11 @@ check "race: a lognormal target is learned as its logarithm" tried 'log of the t
 check "race: which its options repeat" repeats 0.02
 "$tool" predict --model t.odvgp --data skewed.csv --json --out t.csv >t2.json 2>/dev/null
 check "race: and predictions are those of the target" holds "$(value t2.json loglik) > $(value t.json loglik) - 0.3 && $(value t2.json rmse) < 0.5"
+data=sinh.csv
+made 17 400 'a = uniform(); b = uniform(); t = 3 * sin(6 * a) + 3 * b - 1.5 + 0.3 * normal(); print a "," b "," (exp(t) - exp(-t)) / 2' >sinh.csv
+race --data sinh.csv --test-fraction 0.2 --model t.odvgp >t.json 2>err.txt
+check "race: one with far values on both sides as its asinh" tried 'asinh of the target .*  chosen$'
+check "race: which its options repeat" repeats 0.02
 made 3 300 'a = uniform(); m = exp(1 + sin(6 * a)); k = 0; p = c = exp(-m); u = uniform()
     while (u > c) { k++; p *= m / k; c += p } print a "," k' >counted.csv
 race --data counted.csv --model t.odvgp >t.json 2>err.txt
