@@ -363,8 +363,8 @@ $(B)/fuzz/fuzz_%: CFLAGS := -O1 -g -DODVGP_NO_SIMD -fno-omit-frame-pointer \
 $(B)/fuzz/fuzz_model: CFLAGS += -fno-sanitize-coverage=trace-cmp
 $(B)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c
 	$(call compile,)
-## fuzz: mutated model files, tables on disk, kernels and CSV, 20 seconds each; SECONDS=600, HOURS=1;
-##   SEED=n chooses the mutations; needs clang
+## fuzz: mutated model files, tables on disk, kernels and CSV, 20 seconds each; SECONDS=600,
+##   HOURS=1; SEED=n chooses the mutations; needs clang
 fuzz: $(FUZZ:%=$(B)/fuzz/fuzz_%)
 	@printf '%s\n' $(FUZZ) | SEED=$(SEED) xargs -P 2 -I TARGET sh tests/checks/fuzz.sh \
 	    $(B)/fuzz $(if $(HOURS),$$(awk 'BEGIN { print int($(HOURS) * 3600) }'),$(SECONDS)) TARGET
