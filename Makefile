@@ -250,7 +250,7 @@ short    = $(if $(ALL),$(linked),$(filter-out $(1)/f32/%,$(linked)) \
            $(filter $(BRIEF_FLOAT:%=$(1)/f32/%),$(linked)))
 
 ## test: all tests in their short form, two and a half minutes on two cores; needs only a C
-##   compiler; FULL=1: at full length, four minutes, as CI runs them; ALL=1: all programs in float, too
+##   compiler; FULL=1: at full length, four minutes, as CI runs them; ALL=1: all in float, too
 test: $(call short,$(B)) $(B)/tool.data/trained
 	@$(if $(FULL)$(ALL),,ODVGP_TEST_SHORT=1) \
 	    sh tests/checks/run.sh $(call commands,$(call short,$(B)))
