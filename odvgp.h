@@ -6879,7 +6879,7 @@ static void gp__strip_adjoint(
 		c->last = c->strip_k + r * GP__CHUNK;
 		c->h = c->strip_h + r * GP__CHUNK;
 		if (job->lower && j > i + r) { /* nothing may be kept here */
-			GP__EACH_GROUP(g, k) gp__zero(c->h + g * c->step, GP__CHUNK);
+			GP__EACH_GROUP(g, k) gp__zero(c->h + (ptrdiff_t)g * c->step, GP__CHUNK);
 			continue;
 		}
 		gp__chunk_keeps(job, c, i + r, j);
@@ -13724,27 +13724,20 @@ ODVGP_API GP__COLD size_t odvgp_online_seal(odvgp_online *o, odvgp_info *info)
 
 /* ---- >>rows   predictions row by row, for controllers
 
-	odvgp_compact rewrites a predictor of one layer of points as a smaller block, which builds with
-	ODVGP_PREDICT_ONLY serve. The formulas are those of >>predictor, with loops over the points and
-	nothing else. Scales of the inputs, centres and lengthscales of ard are folded into a shift and
-	a factor of each column,
+	odvgp_compact rewrites a predictor of one layer of points for builds with ODVGP_PREDICT_ONLY.
+	Scales of the inputs, centres and lengthscales of ard are a shift and a factor of each column,
 
 		u_c = factor_c (x - shift_c),    periodic: a_c (cos u_c, sin u_c).
 
-	Triangles are packed by rows: L, with 1 / L_ii on its diagonal, and R^T for S = R R^T, or B^T
-	(GP__FACTOR_OF_S). With T = R^T A the gradient of the variance is
+	Triangles are packed by rows: L, with 1 / L_ii on its diagonal, and R^T for S = R R^T, or B^T.
+	With T = R^T A the gradient of the variance is
 
 		dvar = dk(x,x) - 2 sum_j c_j dk(z_j,x),    c = L^-T (A - R T);
 
 	with an inverse, T = L_H^-1 B^T K(Zb,x) and c = B L_H^-T T.
 
-	A block is a head of 32-bit numbers, the kernel's words, and reals at positions that follow from
-	the head. A row costs a Cortex-M4F about 600 + (M + Mg) (3 C + 60) instructions for C columns and
-	one base kernel of a distance, 3 M^2 for the variance of each output, whatever its numbers are,
-	and as much for gradients.
-
-	Moments of y without a closed form are integrals by trapezoid rules, which converge
-	geometrically for smooth integrands; SOFTMAX and LOGIT add noise to f, as in gp__softmax_log_p.
+	A row costs a Cortex-M4F about 1,000 + (M + Mg) (4 C + 35) instructions for C columns
+	and one base kernel of a distance, and 3 M^2 for the variance of each output and its gradient.
 
 	To add a base kernel, add its case in gp__rows_base; a likelihood, in gp__y_ok and gp__row_y. */
 
@@ -13874,8 +13867,7 @@ static void gp__rows_next_unit(const gp__compact *p, gp__compact_view *v)
 }
 #undef GP__X
 
-/*	Each step is one-to-one in the sum: a change of one word is always seen. Without the products of
-	64 bits in gp__checksum, which a controller has to put together. */
+/*	Each step is one-to-one in the sum: a change of one word is always seen. */
 static uint32_t gp__rows_sum(const gp__compact *p)
 {
 	const uint32_t *word = &p->D, *end = (const uint32_t *)((uintptr_t)p + p->bytes);
@@ -13887,10 +13879,9 @@ static uint32_t gp__rows_sum(const gp__compact *p)
 	return sum;
 }
 
-/*	Room for k(Z,x): all points of beta, and as many of gamma at a time; spare for one of several
-	base kernels. */
-#define GP__ROWS_SPARE   16
-#define GP__ROWS_ROOM(p) ((size_t)(p)->M + GP__ROWS_SPARE)
+/*	Room for k(Z,x) of the points of beta; spare: for an expression's operands, at most nodes / 2. */
+#define GP__ROWS_SPARE(p) ((size_t)GP__MAX(16, (p)->nodes / 2))
+#define GP__ROWS_ROOM(p)  ((size_t)(p)->M + GP__ROWS_SPARE(p))
 
 /*	A unit's prediction in the caller's scratch; gp__row_init returns its reals. */
 typedef struct gp__row {
@@ -13898,13 +13889,14 @@ typedef struct gp__row {
 	gp__compact_view v;
 	size_t first, P;                /* the unit's processes */
 	int bad;                        /* X is not finite here: the prior's moments stand */
-	int single;                     /* gp__row_leaf or _chain serves, in loops without arrays */
-	odvgp_real prior;               /* what it has for k(x,x) */
+	int single;                     /* one base kernel of a distance: its variance is k(x,x) */
 	odvgp_real *u, *A, *mean, *var; /* [columns], [room], [P] of all units */
+	/* k(Z,x) of n > 0 points, or k(x,x) at u itself, `to` [n]; slope: [n,groups] for gradients */
+	void (*kernels)(const struct gp__row *r, size_t n, const odvgp_real *Z, odvgp_real *to,
+			odvgp_real *slope);
 	odvgp_real *T;                  /* [M] for gradients or an inverse */
-	/* for gradients: slope [room+1,groups], NULL in predictions, c [P,M+1], derivatives in u
-	   [P,columns] and, of all units, in X [P,D]; then what points, a process, a unit and a row do
-	   with them, or NULL, so that predictions do not link it */
+	/* for gradients: slope [room+1,groups] or NULL, c [P,M+1], derivatives in u [P,columns] and, of
+	   all units, in X [P,D]; hooks, or NULL, so that predictions do not link them */
 	odvgp_real *slope, *c, *mean_by_u, *var_by_u, *mean_by_x, *var_by_x;
 	void (*slopes)(const struct gp__row *r, size_t n, const odvgp_real *z, const odvgp_real *slope,
 			const odvgp_real *w, size_t step, odvgp_real *to);
@@ -13919,7 +13911,7 @@ typedef struct gp__row {
 
 static size_t gp__row_init(const gp__compact *p, gp__row *r, int gradients, odvgp_real *scratch)
 {
-	const size_t P = p->P, own = gradients ? P * p->D : 0;
+	size_t P = p->P, own = gradients ? P * p->D : 0;
 	uintptr_t at = (uintptr_t)scratch;
 	r->p = p;
 	r->P = P / p->units;
@@ -13948,20 +13940,10 @@ static size_t gp__row_init(const gp__compact *p, gp__row *r, int gradients, odvg
 }
 
 #ifdef ODVGP_PREDICT_ONLY
-/* --- vectors --- */
-
 GP__INLINE odvgp_real gp__rows_distance(size_t n, const odvgp_real *x, const odvgp_real *z)
 {
-	const odvgp_real *end = x + n;
 	odvgp_real s = 0;
-	GP__ARM_BY(2, n,
-			"vldmia %1!, {s0-s1}; vldmia %2!, {s2-s3}; vsub.f32 s0, s0, s2;"
-			"vsub.f32 s1, s1, s3; vmla.f32 %3, s0, s0; vmla.f32 %3, s1, s1;",
-			"+r"(x), "+r"(z), "+t"(s))
-	while (x != end) {
-		const odvgp_real d = *x++ - *z++;
-		s += d * d;
-	}
+	for (const odvgp_real *end = x + n; x != end; x++, z++) s += (*x - *z) * (*x - *z);
 	return s;
 }
 
@@ -14007,24 +13989,27 @@ GP__INLINE odvgp_real gp__rows_choose(int condition, odvgp_real x, odvgp_real y)
 /* clang-format on */
 #define GP__ROWS_TOP(c)    p = GP__R(c);
 #define GP__ROWS_HORNER(c) p = p * f + GP__R(c);
+#define GP__ROWS_ONE(c)    GP__R(c),
 #define GP__LOG2_E         GP__R(1.44269504088896340736)
+#define GP__LN2            GP__R(0.69314718055994530942)
+#define GP__THIRD          GP__R(0.33333333333333333333)
 
-/*	2^x for x <= 0, right to a rounding error of 1; 0 where it would be subnormal, which is slow
-	without an FPU. */
+/*	2^x for x <= 0, right to a rounding error of 1; 0 where it might be subnormal, which is slow
+	without an FPU: where the bits of n are below GP__POWER_LEAST. */
+#define GP__POWER_LEAST (gp__bits_c(GP__R(GP__ROUND)) + 2 - GP__BIAS)
 GP__INLINE odvgp_real gp__rows_power(odvgp_real x)
 {
-	x = GP__MAX(x, GP__R(1 - GP__BIAS));
-	const odvgp_real round = GP__R(GP__ROUND), n = gp__stored_c(x + round), f = x - (n - round);
+	odvgp_real round = GP__R(GP__ROUND), n = gp__stored_c(x + round), f = x - (n - round);
 	odvgp_real p;
 	GP__P_POWER(GP__ROWS_TOP, GP__ROWS_HORNER)
-	return gp__real_c(gp__bits_c(p) + (gp__bits_c(n) << GP__MANTISSA)) -
-		   gp__real_c((gp__u_c)1 << GP__MANTISSA); /* what x at its least gives */
+	p = gp__real_c(gp__bits_c(p) + (gp__bits_c(n) << GP__MANTISSA));
+	return gp__rows_choose(gp__bits_c(n) - GP__POWER_LEAST < GP__BIAS, p, 0);
 }
 
 /*	cos and sin of 2 pi t by quarter turns. */
 static void gp__rows_turn(odvgp_real t, odvgp_real *cosine, odvgp_real *sine)
 {
-	const odvgp_real round = GP__R(GP__ROUND), quarter = GP__R(1.57079632679489661923),
+	odvgp_real round = GP__R(GP__ROUND), quarter = GP__R(1.57079632679489661923),
 					 most = round / 8;
 	/* without its whole turns; larger numbers have nothing else */
 	t = gp__rows_choose((t < most) & (t > -most), t - (gp__stored_c(t + round) - round), 0);
@@ -14043,32 +14028,48 @@ static void gp__rows_turn(odvgp_real t, odvgp_real *cosine, odvgp_real *sine)
 
 /* --- kernels --- */
 
-/*	v q(t) e^-t at r^2 = s / by, the rbf also of circles; t = rate s (rbf) or sqrt(rate s). */
-GP__INLINE odvgp_real gp__rows_rate(uint32_t kind, odvgp_real by)
+/*	What a base kernel of this kind reads. */
+static uint32_t gp__rows_reads(uint32_t kind)
 {
-	return by * (kind == GP__MATERN12          ? 1
-						: kind == GP__MATERN32 ? 3
-						: kind == GP__MATERN52 ? 5
-											   : GP__R(0.5));
+	if (kind >= GP__CONSTANT) return GP__NO_INPUT; /* sums and products, too */
+	if (kind >= GP__LINEAR) return GP__INNER_PRODUCT;
+	return kind == GP__PERIODIC ? GP__CIRCLE : GP__DISTANCE;
 }
 
-/*	The value, and its derivative in s to slope, unless NULL. */
-GP__INLINE odvgp_real gp__rows_radial(
-		uint32_t kind, odvgp_real v, odvgp_real rate, odvgp_real s, odvgp_real *slope)
+#define GP__ROWS_MATERN(kind) ((kind)-1u < GP__MATERN52) /* rbf is 0, periodic above */
+
+/*	A base kernel of a distance, r^2 = s / by: 2^-t (q_0 + q_1 t + q_2 t^2), t = rate s, for Materns
+	sqrt(rate s). c: rate, q_2, q_1, q_0. */
+static void gp__rows_law(uint32_t kind, odvgp_real v, odvgp_real by, odvgp_real *c)
 {
-	const odvgp_real third = GP__R(0.33333333333333333333);
-	const int matern = kind - 1u < GP__MATERN52; /* rbf is 0, periodic above */
-	odvgp_real t = rate * s, q = 1, e;
-	if (matern) t = gp__rows_sqrt(t);
-	e = v * gp__rows_power(-GP__LOG2_E * t);
-	if (slope) *slope = -rate * e;
-	if (!matern) return e;
-	if (kind != GP__MATERN12) q += t;
-	if (slope)
-		*slope *= GP__R(0.5) * (kind == GP__MATERN12          ? (t > 0 ? 1 / t : 0)
-									   : kind == GP__MATERN52 ? q * third
-															  : 1);
-	return e * (kind == GP__MATERN52 ? q + t * t * third : q);
+	odvgp_real nu = kind == GP__MATERN12 ? 1 : kind == GP__MATERN32 ? 3 : 5;
+	int matern = GP__ROWS_MATERN(kind);
+	c[0] = by * GP__LOG2_E * (matern ? GP__LOG2_E * nu : GP__R(0.5));
+	c[2] = matern && kind != GP__MATERN12 ? GP__LN2 * v : 0;
+	c[1] = kind == GP__MATERN52 ? GP__THIRD * GP__LN2 * c[2] : 0;
+	c[3] = v;
+}
+
+/*	Its value, and t to *at. */
+GP__INLINE odvgp_real gp__rows_value(
+		uint32_t kind, const odvgp_real *c, odvgp_real s, odvgp_real *at)
+{
+	odvgp_real t = c[0] * s, q = c[3];
+	if (GP__ROWS_MATERN(kind)) {
+		t = gp__rows_sqrt(t);
+		q += t * (c[2] + t * c[1]);
+	}
+	*at = t;
+	return gp__rows_power(-t) * q;
+}
+
+/*	Its derivative in s, from the value k and t. */
+GP__INLINE odvgp_real gp__rows_slope(uint32_t kind, odvgp_real by, odvgp_real k, odvgp_real t)
+{
+	odvgp_real q = 1 + (t *= GP__LN2), slope = GP__R(-0.5) * by * k;
+	if (kind == GP__MATERN12) return t > 0 ? slope / t : 0;
+	if (kind == GP__MATERN32) return 3 * slope / q;
+	return kind == GP__MATERN52 ? 5 * GP__THIRD * slope * q / (q + t * t * GP__THIRD) : slope;
 }
 
 /*	A base kernel's value at the geometry s, and its derivative in s. self: of a point with
@@ -14076,7 +14077,7 @@ GP__INLINE odvgp_real gp__rows_radial(
 static odvgp_real gp__rows_base(
 		uint32_t node, const odvgp_real *par, odvgp_real s, int self, odvgp_real *slope)
 {
-	const uint32_t kind = node & 255;
+	uint32_t kind = node & 255;
 	odvgp_real v = par[0], by = par[1], e;
 	*slope = 0;
 	if (kind == GP__CONSTANT && GP__KERNEL_HAS(GP__CONSTANT)) return v;
@@ -14091,13 +14092,14 @@ static odvgp_real gp__rows_base(
 		*slope = v * (odvgp_real)(node >> 16) * power;
 		return power * t;
 	}
-	odvgp_real rate = gp__rows_rate(kind, by), plus = 0;
+	odvgp_real plus = 0, c[4], t;
 	if (kind == GP__RQ && GP__KERNEL_HAS(GP__RQ)) { /* an rbf of log(1 + plus) */
 		plus = GP__MIN(GP__R(GP__FAR), by * s / (2 * par[2]));
 		s = par[2] * gp__rows_log1p(plus);
-		rate = 1;
 	}
-	e = gp__rows_radial(kind, v, rate, s, slope);
+	gp__rows_law(kind, v, kind == GP__RQ ? 2 : by, c);
+	e = gp__rows_value(kind, c, s, &t);
+	*slope = gp__rows_slope(kind, kind == GP__RQ ? 2 : by, e, t);
 	if (kind == GP__RQ && GP__KERNEL_HAS(GP__RQ)) *slope *= GP__R(0.5) * by / (1 + plus);
 	return e;
 }
@@ -14105,54 +14107,9 @@ static odvgp_real gp__rows_base(
 /*	additive's function of one column at the distance t, and its derivative in t^2 to slope. */
 static odvgp_real gp__rows_column(odvgp_real v, odvgp_real t, odvgp_real *slope)
 {
-	const odvgp_real par[3] = {v, 1, 1};
+	odvgp_real par[3] = {v, 1, 1};
 	return gp__rows_base(GP__MATERN52, par, t * t, 0, slope);
 }
-
-/*	k(x,z) for prepared inputs; slope, or NULL: [groups] its derivatives in the geometries. */
-static odvgp_real gp__rows_kernel(const gp__compact *p, const gp__compact_view *v,
-		const odvgp_real *x, const odvgp_real *z, odvgp_real *slope)
-{
-	odvgp_real geometry[ODVGP_MAX_BASE_KERNELS], value[GP__MAX_NODES], d[GP__MAX_NODES];
-	const int self = x == z;
-	const odvgp_real *variance = v->variance;
-	for (uint32_t g = 0; g < p->groups; variance += v->group[g++] >> 8) {
-		const uint32_t columns = v->group[g] >> 8;
-		geometry[g] = 0;
-		if ((v->group[g] & 255) == GP__INNER_PRODUCT)
-			for (uint32_t c = 0; c < columns; c++) geometry[g] += x[c] * z[c];
-		else if (GP__ROWS_BY_COLUMN(v->group[g]))
-			for (uint32_t c = 0; c < columns; c++)
-				geometry[g] += gp__rows_column(variance[c], x[c] - z[c], d);
-		else geometry[g] = gp__rows_distance(columns, x, z);
-		x += columns;
-		z += columns;
-	}
-	for (uint32_t t = 0; t < p->nodes; t++) {
-		const uint32_t node = v->node[t], kind = node & 255, a = node >> 8 & 255, b = node >> 16;
-		if (kind < GP__ROWS_SUM)
-			value[t] = gp__rows_base(node, v->par + 3 * t, a == 255 ? 0 : geometry[a], self, d + t);
-		else value[t] = kind == GP__ROWS_SUM ? value[a] + value[b] : value[a] * value[b];
-	}
-	const odvgp_real k = value[p->nodes - 1];
-	if (!slope) return k;
-	/* value[t] becomes dk/d(value of t) in turn; what operands had is read before */
-	for (uint32_t g = 0; g < p->groups; g++) slope[g] = 0;
-	value[p->nodes - 1] = 1;
-	for (uint32_t t = p->nodes; t-- > 0;) {
-		const uint32_t node = v->node[t], kind = node & 255, a = node >> 8 & 255, b = node >> 16;
-		const odvgp_real up = value[t];
-		if (kind == GP__ROWS_PRODUCT) {
-			const odvgp_real left = value[a];
-			value[a] = up * value[b];
-			value[b] = up * left;
-		} else if (kind == GP__ROWS_SUM) value[a] = value[b] = up;
-		else if (a != 255) slope[a] += up * d[t];
-	}
-	return k;
-}
-
-/* --- triangles --- */
 
 /*	x <- L^-T x. */
 static void gp__rows_solve_transposed(size_t n, const odvgp_real *L, odvgp_real *x)
@@ -14187,7 +14144,7 @@ static odvgp_real gp__rows_product(
 	const odvgp_real *row = *R;
 	odvgp_real square = 0;
 	for (; n > 0; row += n--, A++) {
-		const odvgp_real sum = gp__rows_dot(n, row, A);
+		odvgp_real sum = gp__rows_dot(n, row, A);
 		if (T) *T++ = sum;
 		square += sum * sum;
 	}
@@ -14204,11 +14161,9 @@ static void gp__rows_product_back(
 	*R = row;
 }
 
-/* --- one row --- */
-
 static void gp__row_inputs(gp__row *r, const odvgp_real *x)
 {
-	const odvgp_real most = GP__R(GP__FAR_ROOT);
+	odvgp_real most = GP__R(GP__FAR_ROOT);
 	const gp__compact_view *v = &r->v;
 	const uint32_t *group = v->group;
 	for (uint32_t c = 0, end = 0, geometry = 0; c < r->p->columns; c++) {
@@ -14227,81 +14182,162 @@ static void gp__row_inputs(gp__row *r, const odvgp_real *x)
 /*	Whether a base kernel is a function of a distance alone. */
 #define GP__ROWS_RADIAL(kind) (GP__ONLY_RADIAL || (kind) <= GP__MATERN52 || (kind) == GP__PERIODIC)
 
-/*	The base kernel of node t, one of these, at n > 0 points. */
-static void gp__row_leaf(
-		const gp__row *r, uint32_t t, size_t n, const odvgp_real *Z, odvgp_real *to)
+/*	A node of a distance, with so many columns before its own, at n > 0 points. at [n] <- t of gp__rows_law; may
+	be `to`. */
+static void gp__row_radial(const gp__row *r, uint32_t node, size_t before, size_t n,
+		const odvgp_real *Z, odvgp_real *to, odvgp_real *at)
 {
-	const uint32_t kind = r->v.node[t] & 255, *group = r->v.group,
-				   *own = group + (r->v.node[t] >> 8 & 255);
-	const odvgp_real v = r->v.par[3 * t], rate = gp__rows_rate(kind, r->v.par[3 * t + 1]),
-					 *u = r->u;
-	odvgp_real *slope = r->slope;
-	for (; group < own; group++) {
-		u += *group >> 8;
-		Z += *group >> 8;
-	}
-	const size_t columns = r->p->columns, its = *own >> 8;
-	do {
-		*to++ = gp__rows_radial(kind, v, rate, gp__rows_distance(its, u, Z), slope);
-		if (slope) slope++;
-		Z += columns;
-	} while (--n > 0);
+	uint32_t kind = r->v.node[node] & 255;
+	size_t own = r->v.group[r->v.node[node] >> 8 & 255] >> 8, columns = r->p->columns;
+	const odvgp_real *par = r->v.par + 3 * node, *u = r->u + before;
+#if defined(GP__ARM_FPU) && defined(__OPTIMIZE__) /* else there are too few registers */
+	/* one instruction loads all factors, as a product with a sum destroys one. s1: rounds, s2-s8: of
+	   2^f, f in s13, s9-s12: the law, s15: 0; the lowest bits of n say what is to do */
+	odvgp_real all[] = {GP__R(GP__ROUND), GP__P_POWER(GP__ROWS_ONE, GP__ROWS_ONE) 0, 0, 0, 0};
+	const odvgp_real *x = u, *end = u + own;
+	uint32_t bits, skip = (uint32_t)(columns - own) * sizeof *Z;
+	n = 4 * (n - 1) + 2 * (size_t)GP__ROWS_MATERN(kind) + own % 2;
+	gp__rows_law(kind, par[0], par[1], all + 8);
+	__asm__ volatile(
+			".syntax unified\n vmov.f32 s15, #1.0; vsub.f32 s15, s15, s15;"
+			"1: mov %[x], %[u]; vmov.f32 s0, s15; tst %[n], #1; beq 2f;"
+			"vldmia %[x]!, {s1}; vldmia %[Z]!, {s3}; vsub.f32 s1, s1, s3; vmla.f32 s0, s1, s1; b 3f;"
+			"2: vldmia %[x]!, {s1-s2}; vldmia %[Z]!, {s3-s4}; vsub.f32 s1, s1, s3;"
+			"vsub.f32 s2, s2, s4; vmla.f32 s0, s1, s1; vmla.f32 s0, s2, s2;"
+			"3: cmp %[x], %[e]; bne 2b; vldmia %[c], {s1-s12}; vmul.f32 s0, s0, s9;"
+			"tst %[n], #2; beq 4f; vsqrt.f32 s0, s0; 4: vstmia %[t]!, {s0};"
+			"vsub.f32 s13, s1, s0; vmov %[b], s13; vsub.f32 s13, s1, s13; vsub.f32 s13, s13, s0;"
+			"vmla.f32 s3, s2, s13; vmla.f32 s4, s3, s13; vmla.f32 s5, s4, s13;"
+			"vmla.f32 s6, s5, s13; vmla.f32 s7, s6, s13; vmla.f32 s8, s7, s13;"
+			"vmov %[x], s8; add %[x], %[x], %[b], lsl #23; vmov s8, %[x];"
+			"vmla.f32 s11, s10, s0; vmla.f32 s12, s11, s0; vmul.f32 s8, s8, s12;"
+			"cmp %[b], %[l]; it lt; vmovlt.f32 s8, s15; vstmia %[to]!, {s8};"
+			"add %[Z], %[Z], %[s]; subs %[n], %[n], #4; bcs 1b;"
+			: [x] "+&r"(x), [Z] "+&r"(Z), [to] "+&r"(to), [t] "+&r"(at), [n] "+&r"(n), [b] "=&r"(bits)
+			: [u] "r"(u), [e] "r"(end), [c] "r"(all), [s] "r"(skip), [l] "r"(GP__POWER_LEAST)
+			: "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11", "s12", "s13",
+			"s15", "cc", "memory");
+#else
+	odvgp_real law[4];
+	gp__rows_law(kind, par[0], par[1], law);
+	for (; n > 0; n--, Z += columns)
+		*to++ = gp__rows_value(kind, law, gp__rows_distance(own, u, Z), at++);
+#endif
 }
 
-/*	k(Z,x) of n points to r->A, and k(x,x) to r->prior, of several base kernels that are all of
-	distances and a chain: one operand of each operation is a base kernel. Returns 0 if they are
-	not. */
-static int gp__row_chain(gp__row *r, size_t n, const odvgp_real *Z)
+/*	Any other node; at <- its derivatives in the geometry. */
+GP__NOINLINE void gp__row_other(const gp__row *r, uint32_t t, size_t before, size_t n,
+		const odvgp_real *Z, odvgp_real *to, odvgp_real *at)
 {
-	const uint32_t *node = r->v.node;
-	odvgp_real *spare = r->A + r->p->M;
-	for (uint32_t t = 0, last = 0; t < r->p->nodes; t++) {
-		const uint32_t kind = node[t] & 255;
-		uint32_t a = node[t] >> 8 & 255, b = node[t] >> 16;
-		if (kind < GP__ROWS_SUM) {
-			if (!GP__ROWS_RADIAL(kind)) return 0;
-			continue;
+	uint32_t node = r->v.node[t], g = node >> 8 & 255;
+	const odvgp_real *u = r->u + before;
+	for (; n > 0; n--, Z += r->p->columns) {
+		odvgp_real s = 0, slope;
+		for (uint32_t c = 0; g < 255 && c < r->v.group[g] >> 8; c++) {
+			odvgp_real d = u[c] - Z[c], by = d;
+			if ((r->v.group[g] & 255) == GP__INNER_PRODUCT) d = u[c], by = Z[c];
+			s += GP__ROWS_BY_COLUMN(r->v.group[g])
+						 ? gp__rows_column(r->v.variance[before + c], d, &slope)
+						 : d * by;
 		}
-		if (!last) {
-			last = a;
-			r->prior = r->v.par[3 * a];
-			if (n) gp__row_leaf(r, a, n, Z, r->A);
-		}
-		if (a == last) a = b, b = last;
-		if (b != last || (node[a] & 255) >= GP__ROWS_SUM) return 0;
-		const odvgp_real v = r->v.par[3 * a];
-		r->prior = kind == GP__ROWS_SUM ? r->prior + v : r->prior * v;
-		for (size_t j = 0; j < n; j++) {
-			if (j % GP__ROWS_SPARE == 0)
-				gp__row_leaf(r, a, GP__MIN(GP__ROWS_SPARE, n - j), Z + j * r->p->columns, spare);
-			const odvgp_real k = r->A[j], e = spare[j % GP__ROWS_SPARE];
-			r->A[j] = kind == GP__ROWS_SUM ? k + e : k * e;
-		}
-		last = t;
+		s = gp__rows_base(node, r->v.par + 3 * t, s, Z == u, &slope);
+		*at++ = slope;
+		*to++ = s;
 	}
-	return 1;
 }
 
-/*	k(Z,x) of n > 0 points to r->A; for gradients, derivatives in the geometries to r->slope. */
-static void gp__row_kernels(gp__row *r, size_t n, const odvgp_real *Z)
+/*	Node t, a base kernel, at n > 0 points, or with Z = r->u at x itself; at [n] as of these. */
+static void gp__row_leaf(const gp__row *r, uint32_t t, size_t n, const odvgp_real *Z,
+		odvgp_real *to, odvgp_real *at)
 {
-	const size_t columns = r->p->columns;
-	odvgp_real *k = r->A, *slope = r->slope;
-	if (r->single) {
-		if (r->p->nodes == 1) gp__row_leaf(r, 0, n, Z, k);
-		else gp__row_chain(r, n, Z);
+	uint32_t node = r->v.node[t], kind = node & 255;
+	size_t before = 0;
+	for (uint32_t g = kind < GP__CONSTANT ? node >> 8 & 255 : 0; g > 0; g--)
+		before += r->v.group[g - 1] >> 8;
+	if (!GP__ROWS_RADIAL(kind)) gp__row_other(r, t, before, n, Z + before, to, at);
+	else if (Z != r->u) gp__row_radial(r, t, before, n, Z + before, to, at);
+	else {
+		*at = 0;
+		*to = r->v.par[3 * t];
+	}
+}
+
+/*	Nodes in their order work on a stack: results are at `to`, operands above in what is spare. */
+static void gp__row_values(const gp__row *r, size_t n, const odvgp_real *Z, odvgp_real *to,
+		odvgp_real *slope)
+{
+	uint32_t nodes = r->p->nodes;
+	size_t most = nodes > 1 ? GP__ROWS_SPARE(r->p) / (nodes / 2) : n;
+	odvgp_real *const spare = r->A + r->p->M;
+	(void)slope;
+	for (size_t m; n > 0; n -= m, Z += m * r->p->columns, to += m) {
+		size_t above = 0;
+		m = GP__MIN(most, n);
+		for (uint32_t t = 0; t < nodes; t++) {
+			uint32_t kind = r->v.node[t] & 255;
+			if (kind < GP__ROWS_SUM) {
+				odvgp_real *at = t ? spare + above : to;
+				gp__row_leaf(r, t, m, Z, at, at);
+				above += t ? m : 0;
+				continue;
+			}
+			const odvgp_real *b = spare + (above -= m);
+			odvgp_real *a = above ? spare + above - m : to;
+			for (size_t i = 0; i < m; i++) a[i] = kind == GP__ROWS_SUM ? a[i] + b[i] : a[i] * b[i];
+		}
+	}
+}
+
+/*	The same with derivatives. */
+GP__NOINLINE void gp__row_tree(const gp__row *r, size_t n, const odvgp_real *Z, odvgp_real *to,
+		odvgp_real *slope)
+{
+	uint32_t nodes = r->p->nodes, groups = r->p->groups;
+	odvgp_real value[GP__MAX_NODES], d[GP__MAX_NODES];
+	for (; n > 0; n--, Z += r->p->columns, slope += groups) {
+		for (uint32_t t = 0; t < nodes; t++) {
+			uint32_t kind = r->v.node[t] & 255, a = r->v.node[t] >> 8 & 255;
+			if (kind == GP__ROWS_SUM) value[t] = value[a] + value[t - 1];
+			else if (kind == GP__ROWS_PRODUCT) value[t] = value[a] * value[t - 1];
+			else gp__row_leaf(r, t, 1, Z, value + t, d + t);
+			if (GP__ROWS_RADIAL(kind) && kind < GP__ROWS_SUM)
+				d[t] = gp__rows_slope(kind, r->v.par[3 * t + 1], value[t], d[t]);
+		}
+		*to++ = value[nodes - 1];
+		/* value[t] becomes dk/d(value of t) in turn; what operands had is read before */
+		for (uint32_t g = 0; g < groups; g++) slope[g] = 0;
+		value[nodes - 1] = 1;
+		for (uint32_t t = nodes; t-- > 0;) {
+			uint32_t kind = r->v.node[t] & 255, a = r->v.node[t] >> 8 & 255;
+			if (kind < GP__ROWS_SUM) {
+				if (a != 255) slope[a] += value[t] * d[t];
+				continue;
+			}
+			odvgp_real left = kind == GP__ROWS_SUM ? 1 : value[a];
+			value[a] = kind == GP__ROWS_SUM ? value[t] : value[t] * value[t - 1];
+			value[t - 1] = value[t] * left;
+		}
+	}
+}
+
+/*	Of one base kernel of a distance they follow from its values and t. */
+static void gp__row_derivatives(const gp__row *r, size_t n, const odvgp_real *Z, odvgp_real *to,
+		odvgp_real *slope)
+{
+	uint32_t kind = r->v.node[0] & 255;
+	odvgp_real by = r->v.par[1];
+	if (!r->single) {
+		gp__row_tree(r, n, Z, to, slope);
 		return;
 	}
-	for (; n > 0; n--, Z += columns) {
-		*k++ = gp__rows_kernel(r->p, &r->v, r->u, Z, slope);
-		if (slope) slope += r->p->groups;
-	}
+	gp__row_radial(r, 0, 0, n, Z, to, slope);
+	for (; n > 0; n--, slope++) *slope = gp__rows_slope(kind, by, *to++, *slope);
 }
 
 /*	Adds a [n,P]'s products with r->A to the means. */
 static void gp__row_sums(gp__row *r, size_t n, const odvgp_real *a)
 {
-	const size_t P = r->P;
+	size_t P = r->P;
 	odvgp_real *mean = r->mean + r->first;
 	if (P == 1) *mean += gp__rows_dot(n, r->A, a);
 	else
@@ -14312,7 +14348,7 @@ static void gp__row_sums(gp__row *r, size_t n, const odvgp_real *a)
 /*	Process q's T, stored if r->T has room, and |T|^2. */
 static odvgp_real gp__row_factor(gp__row *r, size_t q, const odvgp_real **R)
 {
-	const size_t M = r->p->M, Mr = r->p->M_factor;
+	size_t M = r->p->M, Mr = r->p->M_factor;
 	odvgp_real *T = r->p->factor == GP__FACTOR_OF_S && !r->slope ? NULL : r->T, square;
 	if (r->p->factor == GP__DIAGONAL_OF_INVERSE && GP__MEMBERS_INVERSE)
 		for (size_t j = 0; j < M; j++) T[j] = *(*R)++ * r->A[j];
@@ -14324,12 +14360,12 @@ static odvgp_real gp__row_factor(gp__row *r, size_t q, const odvgp_real **R)
 	return GP__MEMBERS_INVERSE ? gp__rows_solve(M, r->v.L + q * (M * (M + 1) / 2), T) : 0;
 }
 
-/*	c of process q, whose R this is, and behind it -1 for dk(x,x), where both points move; kept 0:
-	without the part that is not above 0. T is lost. */
+/*	c of process q, and behind it -1 for dk(x,x), where both points move; kept 0: without the part
+	that is not above 0. T is lost. */
 static void gp__row_weights(gp__row *r, size_t q, const odvgp_real *R, int kept)
 {
-	const size_t M = r->p->M, Mr = r->p->M_factor;
-	const int dense = r->p->factor == GP__FACTOR_OF_S;
+	size_t M = r->p->M, Mr = r->p->M_factor;
+	int dense = r->p->factor == GP__FACTOR_OF_S;
 	const odvgp_real sign = dense ? GP__R(-1) : GP__R(1),
 					 *L = r->v.L + (dense ? 0 : q * (M * (M + 1) / 2));
 	odvgp_real *c = r->c + q * (M + 1);
@@ -14347,16 +14383,16 @@ static void gp__row_weights(gp__row *r, size_t q, const odvgp_real *R, int kept)
 	if (dense) gp__rows_solve_transposed(M, L, c);
 }
 
-/*	Adds sum_j w_j dk(z_j,x)/du of n > 0 points to `to` [columns], without the factor 2 of distances
-	and -1 of products. slope [n,groups]; w_j are step apart. r->A is lost. */
+/*	Adds sum_j w_j dk(z_j,x)/du to `to` [columns], without the factor 2 of distances and -1 of
+	products. slope [n,groups]; w_j are step apart. r->A is lost. */
 static void gp__row_slopes(const gp__row *r, size_t n, const odvgp_real *z, const odvgp_real *slope,
 		const odvgp_real *w, size_t step, odvgp_real *to)
 {
-	const size_t columns = r->p->columns, groups = r->p->groups;
+	size_t columns = r->p->columns, groups = r->p->groups;
 	const odvgp_real *u = r->u;
 	for (size_t g = 0; g < groups; g++) {
-		const int product = (r->v.group[g] & 255) == GP__INNER_PRODUCT;
-		const int by_column = GP__ROWS_BY_COLUMN(r->v.group[g]);
+		int product = (r->v.group[g] & 255) == GP__INNER_PRODUCT;
+		int by_column = GP__ROWS_BY_COLUMN(r->v.group[g]);
 		const odvgp_real *d = slope + g, *wj = w;
 		odvgp_real *A = r->A;
 		size_t j = n;
@@ -14371,7 +14407,7 @@ static void gp__row_slopes(const gp__row *r, size_t n, const odvgp_real *z, cons
 			A = r->A;
 			two = 1;
 			if (by_column) {
-				const odvgp_real v = r->v.variance[u - r->u];
+				odvgp_real v = r->v.variance[u - r->u];
 				for (odvgp_real by; j > 0; j--, at += columns) {
 					gp__rows_column(v, *u - *at, &by);
 					*to += *A++ * by * (*u - *at);
@@ -14401,13 +14437,13 @@ static void gp__row_to_x(
 		const gp__row *r, odvgp_real scale, const odvgp_real *by_u, odvgp_real *by_x)
 {
 	const gp__compact_view *v = &r->v;
-	const size_t D = r->p->D, columns = r->p->columns;
+	size_t D = r->p->D, columns = r->p->columns;
 	by_x += r->first * D;
 	for (size_t q = 0; q < r->P; q++, by_x += D, by_u += columns)
 		for (size_t g = 0, c = 0, end = 0; g < r->p->groups; g++)
 			for (end += v->group[g] >> 8; c < end; c++) {
 				odvgp_real d = by_u[c] * v->factor[c];
-				const uint32_t geometry = v->group[g] & 255, x = v->source[c];
+				uint32_t geometry = v->group[g] & 255, x = v->source[c];
 				if (geometry == GP__CIRCLE && GP__KERNEL_HAS(GP__PERIODIC)) {
 					/* (cos, sin) moves along (-sin, cos) */
 					d = by_u[c + 1] * r->u[c] - by_u[c] * r->u[c + 1];
@@ -14431,12 +14467,12 @@ static void gp__row_mean(gp__row *r, const odvgp_real *x, int features)
 	for (size_t j = 0, n; j < p->M_gamma; j += n) {
 		const odvgp_real *Z = v->gamma + j * p->columns, *a = v->a + j * r->P;
 		n = GP__MIN(p->nodes > 1 ? p->M : GP__ROWS_ROOM(p), p->M_gamma - j);
-		gp__row_kernels(r, n, Z);
+		r->kernels(r, n, Z, r->A, r->slope);
 		gp__row_sums(r, n, a);
 		for (size_t q = 0; q < r->P && r->slopes; q++)
 			r->slopes(r, n, Z, r->slope, a + q, r->P, r->mean_by_u + q * p->columns);
 	}
-	if (features || alpha) gp__row_kernels(r, p->M, v->beta);
+	if (features || alpha) r->kernels(r, p->M, v->beta, r->A, r->slope);
 	if (alpha) gp__row_sums(r, p->M, alpha);
 	for (size_t q = 0; q < r->P; q++) mean[q] = gp__rows_choose(r->bad, 0, mean[q]) + v->b[q];
 	for (size_t d = 0; d < p->D && p->flags & GP__ROWS_LINEAR; d++)
@@ -14448,11 +14484,11 @@ static void gp__row_mean(gp__row *r, const odvgp_real *x, int features)
 static void gp__row_var(gp__row *r)
 {
 	const gp__compact *p = r->p;
-	const int dense = p->factor == GP__FACTOR_OF_S;
+	int dense = p->factor == GP__FACTOR_OF_S;
 	const odvgp_real *R = r->v.R;
-	odvgp_real prior = r->prior, left, *slope = r->slope;
-	if (slope) slope += p->M * p->groups;
-	if (!r->single) prior = gp__rows_kernel(p, &r->v, r->u, r->u, slope);
+	odvgp_real prior = *r->v.par, left;
+	if (!r->single)
+		r->kernels(r, 1, r->u, &prior, r->slope ? r->slope + p->M * p->groups : NULL);
 	left = prior;
 	if (dense) {
 		left -= gp__rows_solve(p->M, r->v.L, r->A);
@@ -14460,19 +14496,18 @@ static void gp__row_var(gp__row *r)
 	}
 	for (size_t q = 0; q < r->P; q++) {
 		const odvgp_real *own = R;
-		const odvgp_real square = gp__row_factor(r, q, &R), rest = prior - square,
+		odvgp_real square = gp__row_factor(r, q, &R), rest = prior - square,
 						 var = dense ? left + square : (rest < 0 ? 0 : rest);
 		r->var[r->first + q] = gp__rows_choose(r->bad, prior, var);
 		if (r->weights) r->weights(r, q, own, (dense ? left : var) > 0);
 	}
 }
 
-/*	Gradients, after gp__row_var. */
 static void gp__row_gradients(gp__row *r)
 {
 	const gp__compact *p = r->p;
 	const gp__compact_view *v = &r->v;
-	const size_t C = p->columns, P = r->P, M = p->M;
+	size_t C = p->columns, P = r->P, M = p->M;
 	for (size_t k = r->first * p->D; k < (r->first + P) * p->D; k++)
 		r->mean_by_x[k] = r->var_by_x[k] = 0;
 	for (size_t q = 0; q < P; q++) {
@@ -14512,14 +14547,6 @@ static int gp__rows_positive(const odvgp_real *x, size_t n)
 	return ok;
 }
 
-/*	What a base kernel of this kind reads. */
-static uint32_t gp__rows_geometry(uint32_t kind)
-{
-	if (kind >= GP__CONSTANT) return GP__NO_INPUT; /* sums and products, too */
-	if (kind >= GP__LINEAR) return GP__INNER_PRODUCT;
-	return kind == GP__PERIODIC ? GP__CIRCLE : GP__DISTANCE;
-}
-
 /*	Name k of several with a zero behind each. */
 static const char *gp__rows_name(const char *names, uint32_t k)
 {
@@ -14528,18 +14555,18 @@ static const char *gp__rows_name(const char *names, uint32_t k)
 	return names;
 }
 
-/*	Whether every index of the kernel's words is in range, each node has at most one parent,
-	and this build has its kernels, or *what is the name of one that it lacks. */
+/*	Whether the kernel's words are in range, in a stack's order and, or *what names one, of this
+	build. */
 static odvgp_status gp__rows_kernel_check(
 		const gp__compact *p, const gp__compact_view *v, const char **what)
 {
-	uint32_t used[GP__MAX_NODES] = {0}, columns = 0;
+	uint32_t operand[GP__MAX_NODES], operands = 0, columns = 0;
 	if (p->nodes < 1 || p->nodes >= GP__MAX_NODES || p->groups > ODVGP_MAX_BASE_KERNELS)
 		return ODVGP_E_UNSUPPORTED;
 	if (p->groups > p->nodes) return ODVGP_E_FORMAT; /* each is read by some node */
 	for (uint32_t g = 0; g < p->groups; g++) {
-		const uint32_t geometry = v->group[g] & 255, n = v->group[g] >> 8;
-		if (geometry < GP__DISTANCE || geometry > GP__BY_COLUMN || n > p->columns - columns ||
+		uint32_t geometry = v->group[g] & 255, n = v->group[g] >> 8;
+		if (geometry < GP__DISTANCE || geometry > GP__BY_COLUMN || n - 1 >= p->columns - columns ||
 				(geometry == GP__BY_COLUMN && !(p->flags & GP__ROWS_ADDITIVE)) ||
 				(geometry == GP__CIRCLE && n % 2))
 			return ODVGP_E_FORMAT;
@@ -14548,15 +14575,16 @@ static odvgp_status gp__rows_kernel_check(
 	for (uint32_t c = 0; c < p->columns; c++)
 		if (v->source[c] >= p->D) return ODVGP_E_FORMAT;
 	for (uint32_t t = 0; t < p->nodes; t++) {
-		const uint32_t node = v->node[t], kind = node & 255, a = node >> 8 & 255, b = node >> 16;
-		const int leaf = kind < GP__ROWS_SUM;
-		const int additive = kind == GP__LINEAR && a < p->groups && GP__ROWS_BY_COLUMN(v->group[a]);
-		const uint32_t geometry = additive ? (uint32_t)GP__BY_COLUMN : gp__rows_geometry(kind);
-		if (kind > GP__ROWS_PRODUCT || (leaf ? b > GP__MAX_DEGREE : b >= t)) return ODVGP_E_FORMAT;
+		uint32_t node = v->node[t], kind = node & 255, a = node >> 8 & 255, b = node >> 16;
+		int leaf = kind < GP__ROWS_SUM;
+		int additive = kind == GP__LINEAR && a < p->groups && GP__ROWS_BY_COLUMN(v->group[a]);
+		uint32_t geometry = additive ? (uint32_t)GP__BY_COLUMN : gp__rows_reads(kind);
+		if (kind > GP__ROWS_PRODUCT || (leaf && b > GP__MAX_DEGREE)) return ODVGP_E_FORMAT;
 		if (geometry   ? a >= p->groups || (v->group[a] & 255) != geometry
 				: leaf ? a != 255
-					   : a >= t || used[a]++ || used[b]++)
+					   : operands < 2 || operand[--operands] != b || operand[--operands] != a)
 			return ODVGP_E_FORMAT;
+		operand[operands++] = t;
 		if (leaf && !additive && !GP__KERNEL_HAS(kind) && GP__KERNELS_LACK) {
 			*what = gp__rows_name("rbf\0matern12\0matern32\0matern52\0rq\0periodic\0linear\0"
 								  "polynomial\0constant\0white",
@@ -14564,7 +14592,7 @@ static odvgp_status gp__rows_kernel_check(
 			return ODVGP_E_UNSUPPORTED;
 		}
 	}
-	return columns == p->columns ? ODVGP_OK : ODVGP_E_FORMAT;
+	return columns == p->columns && operands == 1 ? ODVGP_OK : ODVGP_E_FORMAT;
 }
 
 /*	Sizes, then words, then reals. */
@@ -14586,28 +14614,23 @@ static odvgp_status gp__rows_check(const gp__compact *p, size_t bytes, const cha
 	if ((uint64_t)p->P * (2 * ((uint64_t)p->D + p->columns) + p->M + 4) >
 			(uint64_t)PTRDIFF_MAX / 2 / sizeof(odvgp_real))
 		return ODVGP_E_UNSUPPORTED;
-	if (p->factor != GP__FACTOR_OF_S && !GP__MEMBERS_INVERSE) {
-		*what = p->factor == GP__DIAGONAL_OF_INVERSE ? "O(M)" : "DECOUPLED";
-		return ODVGP_E_UNSUPPORTED;
-	}
-	if (p->flags & GP__ROWS_ADDITIVE && !GP__KERNEL_HAS(GP__ADDITIVE)) {
-		*what = "additive";
-		return ODVGP_E_UNSUPPORTED;
-	}
-	const uint32_t lik = GP__MIN(p->likelihood, (uint32_t)ODVGP_LIKELIHOOD_COUNT);
-	if (!((0x3fffu & (ODVGP_LIKELIHOODS)) >> lik & 1u)) {
-		*what = !GP__LIKELIHOODS_LACK
-						? "likelihood"
-						: gp__rows_name("gaussian\0bernoulli\0logit\0studentt\0laplace\0poisson\0"
-										"exponential\0negative_binomial\0gamma\0beta\0ordinal\0"
-										"robustmax\0softmax\0heteroscedastic\0likelihood",
-								  lik);
-		return ODVGP_E_UNSUPPORTED;
-	}
+	const char *lack = NULL;
+	if (p->factor != GP__FACTOR_OF_S && !GP__MEMBERS_INVERSE)
+		lack = p->factor == GP__DIAGONAL_OF_INVERSE ? "O(M)" : "DECOUPLED";
+	if (p->flags & GP__ROWS_ADDITIVE && !GP__KERNEL_HAS(GP__ADDITIVE)) lack = "additive";
+	uint32_t lik = GP__MIN(p->likelihood, (uint32_t)ODVGP_LIKELIHOOD_COUNT);
+	if (!((0x3fffu & (ODVGP_LIKELIHOODS)) >> lik & 1u))
+		lack = !GP__LIKELIHOODS_LACK
+					   ? "likelihood"
+					   : gp__rows_name("gaussian\0bernoulli\0logit\0studentt\0laplace\0poisson\0"
+									   "exponential\0negative_binomial\0gamma\0beta\0ordinal\0"
+									   "robustmax\0softmax\0heteroscedastic\0likelihood",
+								 lik);
+	if (lack) return *what = lack, ODVGP_E_UNSUPPORTED;
 	if (p->bytes > bytes || gp__rows_bytes(p) != p->bytes || gp__rows_sum(p) != p->sum)
 		return ODVGP_E_FORMAT;
 	gp__rows_view_of(p, &v);
-	const size_t reals = (p->bytes - gp__rows_head(p)) / sizeof(odvgp_real);
+	size_t reals = (p->bytes - gp__rows_head(p)) / sizeof(odvgp_real);
 	if (!gp__finite(v.x_mean, (ptrdiff_t)reals) || !gp__rows_positive(v.y_scale, p->F))
 		return ODVGP_E_FORMAT;
 #ifdef ODVGP_TRANSFORMS
@@ -14676,12 +14699,10 @@ static odvgp_real gp__rows_mix(
 
 /* --- moments of y, for odvgp_predict_y only --- */
 
-/*	Constant if the build has no other likelihood, or not this one. */
 #define GP__Y_IS(NAME) \
 	(((ODVGP_LIKELIHOODS) == ODVGP_LIK_##NAME || p->likelihood == ODVGP_LIKELIHOOD_##NAME) && \
 			(ODVGP_LIK_##NAME & (ODVGP_LIKELIHOODS)))
-/*	Steps of trapezoid rules, by the distance pi / 2 of Gumbel's singularities; where a normal
-	density, and e^-x, end. */
+/*	Steps of trapezoid rules; where a normal density, and e^-x, end. */
 #ifdef ODVGP_FLOAT
 #define GP__Y_STEP 0.6f
 #define GP__Y_END  5.8f
@@ -14698,7 +14719,6 @@ static odvgp_real gp__y_exp(odvgp_real x)
 	return x < -GP__DECAY_LOW ? 1 / gp__rows_power(-GP__LOG2_E * x) : (odvgp_real)HUGE_VAL;
 }
 
-/*	The normal density, and its distribution function, as in >>vmath. */
 static odvgp_real gp__y_bell(odvgp_real x)
 {
 	return GP__R(0.39894228040143267794) * gp__y_exp(GP__R(-0.5) * x * x);
@@ -14718,16 +14738,16 @@ static odvgp_real gp__y_cdf(odvgp_real x)
 }
 
 /*	E[S(f)], and E[S'(f)] to *slope, for f from N(m, s^2) and S(f) = 1 / (1 + e^-f) or Gumbel's
-	exp(-e^-f): over f for s <= 1, else over noise of the density S', which is below f. */
+	exp(-e^-f): over f for s <= 1, else over noise below f of density S'. */
 static odvgp_real gp__y_smooth(int gumbel, odvgp_real m, odvgp_real s, odvgp_real *slope)
 {
-	const int wide = s > 1;
-	const odvgp_real h = GP__Y_STEP;
-	const int most = (int)((wide ? GP__Y_TAIL : GP__Y_END) / h);
+	int wide = s > 1;
+	odvgp_real h = GP__Y_STEP;
+	int most = (int)((wide ? GP__Y_TAIL : GP__Y_END) / h);
 	odvgp_real sum = 0;
 	*slope = 0;
 	for (int k = -most; k <= most; k++) {
-		const odvgp_real t = h * (odvgp_real)k, f = wide ? t : m + s * t,
+		odvgp_real t = h * (odvgp_real)k, f = wide ? t : m + s * t,
 						 e = gp__y_exp(GP__MIN(80, -f)), S = gumbel ? gp__y_exp(-e) : 1 / (1 + e),
 						 d = S * (gumbel ? e : 1 - S), u = wide ? (m - t) / s : 0,
 						 w = h * (wide ? d : gp__y_bell(t));
@@ -14738,17 +14758,16 @@ static odvgp_real gp__y_smooth(int gumbel, odvgp_real m, odvgp_real s, odvgp_rea
 }
 
 /*	Probabilities to y: the integral of each class's density times the others' distribution
-	functions. ROBUSTMAX's functions are normal; SOFTMAX's have Gumbel noise, for any number of
-	classes. */
+	functions, normal ones (ROBUSTMAX) or with Gumbel noise. */
 static void gp__y_classes(gp__row *r, odvgp_real *y, size_t n)
 {
 	const gp__compact *p = r->p;
-	const int soft = GP__Y_IS(SOFTMAX);
-	const odvgp_real end = GP__Y_END, e = soft ? 0 : r->v.lik[0], jitter = soft ? 0 : r->v.lik[1],
+	int soft = GP__Y_IS(SOFTMAX);
+	odvgp_real end = GP__Y_END, e = soft ? 0 : r->v.lik[0], jitter = soft ? 0 : r->v.lik[1],
 					 other = e / (odvgp_real)(p->F - 1);
 	odvgp_real low = 0, high = 0, step = GP__R(GP__FAR), sum = 0, s, w;
 	for (size_t k = 0; k < p->F; k++) {
-		const odvgp_real m = r->mean[k];
+		odvgp_real m = r->mean[k];
 		y[k * n] = (m - m) + (r->var[k] - r->var[k]);
 		r->var[k] = s = gp__rows_sqrt(GP__MAX(r->var[k], GP__R(1e-10)));
 		step = GP__MIN(step, s);
@@ -14767,10 +14786,10 @@ static void gp__y_classes(gp__row *r, odvgp_real *y, size_t n)
 	}
 	step = GP__MAX(GP__Y_STEP * GP__MAX((odvgp_real)soft, step), (high - low) / 20000);
 	for (int i = 0; i <= 20000 && low + step * (odvgp_real)i < high; i++) {
-		const odvgp_real x = low + step * (odvgp_real)i;
+		odvgp_real x = low + step * (odvgp_real)i;
 		w = step;
 		for (size_t k = 0; k < p->F; k++) {
-			const odvgp_real u = (x - r->mean[k]) / (soft ? 1 : r->var[k]);
+			odvgp_real u = (x - r->mean[k]) / (soft ? 1 : r->var[k]);
 			odvgp_real d, below;
 			s = r->var[k];
 			if (soft) below = gp__y_smooth(1, u, s, &d);
@@ -14789,20 +14808,20 @@ static void gp__y_classes(gp__row *r, odvgp_real *y, size_t n)
 }
 
 /*	Whether the likelihood's numbers, which only moments of y read, fit it. */
-static int gp__y_ok(const gp__compact *p)
+GP__NOINLINE int gp__y_ok(const gp__compact *p)
 {
-	const uint32_t lik = (ODVGP_LIKELIHOODS) == ODVGP_LIK_GAUSSIAN ? 0 : p->likelihood, F = p->F,
+	uint32_t lik = (ODVGP_LIKELIHOODS) == ODVGP_LIK_GAUSSIAN ? 0 : p->likelihood, F = p->F,
 				   T = p->T, Y = p->y_rows, params = p->lik_params;
 	/* positive parameters + 3 for ORDINAL's cut, or a jitter, behind them */
-	const uint32_t shape = (uint32_t)("13021001113400"[lik] - '0');
-	const int ordinal = lik == ODVGP_LIKELIHOOD_ORDINAL, robust = lik == ODVGP_LIKELIHOOD_ROBUSTMAX,
+	uint32_t shape = (uint32_t)("13021001113400"[lik] - '0');
+	int ordinal = lik == ODVGP_LIKELIHOOD_ORDINAL, robust = lik == ODVGP_LIKELIHOOD_ROBUSTMAX,
 			  classes = ordinal | robust | (lik == ODVGP_LIKELIHOOD_SOFTMAX);
 	gp__compact_view v;
 	gp__rows_view_of(p, &v);
 	if (params < shape / 3 || (params != (ordinal ? Y - 1 : shape % 3 + shape / 3) &&
 									  (lik != ODVGP_LIKELIHOOD_GAUSSIAN || params != F)))
 		return 0;
-	const odvgp_real jitter = ordinal || shape < 3 ? 0 : v.lik[params - 1];
+	odvgp_real jitter = ordinal || shape < 3 ? 0 : v.lik[params - 1];
 	return gp__rows_positive(v.lik, params - shape / 3) &&
 		   (classes ? T == 1 : F == T << (lik == ODVGP_LIKELIHOOD_HETEROSCEDASTIC)) &&
 		   (ordinal ? F == 1 : Y == (classes ? F : T)) && jitter >= 0 && jitter < GP__R(0.5) &&
@@ -14813,10 +14832,10 @@ static int gp__y_ok(const gp__compact *p)
 /*	Mean and, to *var, variance of y: gp__exp_moments. */
 static odvgp_real gp__y_rate(const gp__row *row, odvgp_real m, odvgp_real v, odvgp_real *var)
 {
-	const uint32_t lik = row->p->likelihood;
-	const int own = row->p->lik_params > 0,
+	uint32_t lik = row->p->likelihood;
+	int own = row->p->lik_params > 0,
 			  counts = lik == ODVGP_LIKELIHOOD_POISSON || lik == ODVGP_LIKELIHOOD_NEGATIVE_BINOMIAL;
-	const odvgp_real a = own ? row->v.lik[0] : 1, c = counts ? 1 : a,
+	odvgp_real a = own ? row->v.lik[0] : 1, c = counts ? 1 : a,
 					 e = gp__y_exp((counts || own ? m : -m) + GP__R(0.5) * v), r = v,
 					 u = gp__y_exp(v);
 	odvgp_real p, rest;
@@ -14831,11 +14850,11 @@ static odvgp_real gp__y_rate(const gp__row *row, odvgp_real m, odvgp_real v, odv
 /*	BETA's variance for precision a: of y around p = Phi(f), and of p. */
 static odvgp_real gp__y_beta(odvgp_real a, odvgp_real mean, odvgp_real m, odvgp_real s)
 {
-	const odvgp_real h = GP__Y_STEP / GP__MAX(1, GP__MIN(s, 500));
-	const int most = (int)(GP__Y_END / h);
+	odvgp_real h = GP__Y_STEP / GP__MAX(1, GP__MIN(s, 500));
+	int most = (int)(GP__Y_END / h);
 	odvgp_real var = 0;
 	for (int k = -most; k <= most; k++) {
-		const odvgp_real t = h * (odvgp_real)k, p = gp__y_cdf(m + s * t), d = p - mean;
+		odvgp_real t = h * (odvgp_real)k, p = gp__y_cdf(m + s * t), d = p - mean;
 		var += h * gp__y_bell(t) * (p * (1 - p) / (1 + a) + d * d);
 	}
 	return var;
@@ -14845,15 +14864,15 @@ static odvgp_real gp__y_beta(odvgp_real a, odvgp_real mean, odvgp_real m, odvgp_
 static odvgp_real gp__row_y(gp__row *r, size_t i, size_t n, const odvgp_gradient *to)
 {
 	const gp__compact *p = r->p;
-	const int gaussian = GP__Y_IS(GAUSSIAN), student = GP__Y_IS(STUDENTT),
+	int gaussian = GP__Y_IS(GAUSSIAN), student = GP__Y_IS(STUDENTT),
 			  several = GP__Y_IS(SOFTMAX) || GP__Y_IS(ROBUSTMAX);
 	const odvgp_real *par = r->v.lik, a = p->lik_params ? *par : 1;
 	odvgp_real off = 0, cut = 0, below = 0, *y = to->mean ? to->mean : to->var;
 	if (!y) return 0;
 	if (several) gp__y_classes(r, y + i, n);
 	for (size_t t = 0; t < p->y_rows; t++) {
-		const size_t at = t * n + i, f = p->T > 1 ? t : 0;
-		const odvgp_real m = gp__rows_mix(r, f, r->mean, 1, 0),
+		size_t at = t * n + i, f = p->T > 1 ? t : 0;
+		odvgp_real m = gp__rows_mix(r, f, r->mean, 1, 0),
 						 v = gp__rows_mix(r, f, r->var, 1, 1), scale = r->v.y_scale[f],
 						 w = 1 / gp__rows_sqrt(1 + v);
 		odvgp_real mean = m, var = v, e;
@@ -14873,7 +14892,7 @@ static odvgp_real gp__row_y(gp__row *r, size_t i, size_t n, const odvgp_gradient
 			else if (GP__Y_IS(LOGIT)) mean = gp__y_smooth(0, m, gp__rows_sqrt(v), &e);
 			else if (GP__Y_IS(ORDINAL)) {
 				/* par: gaps, the first cut; e: the cut above, in standard deviations of f + noise */
-				const int last = t + 1 == p->y_rows;
+				int last = t + 1 == p->y_rows;
 				cut += last ? 0 : par[(t ? t : p->lik_params) - 1];
 				e = last ? GP__R(GP__FAR_ROOT) : (cut - m) * w;
 				if (!t) below = -GP__R(GP__FAR_ROOT);
@@ -14881,7 +14900,7 @@ static odvgp_real gp__row_y(gp__row *r, size_t i, size_t n, const odvgp_gradient
 									 : gp__y_cdf(e) - gp__y_cdf(below);
 				below = e;
 			} else if (GP__Y_IS(BERNOULLI) || GP__Y_IS(BETA)) {
-				const odvgp_real jitter = p->likelihood == ODVGP_LIKELIHOOD_BERNOULLI ? *par : 0;
+				odvgp_real jitter = p->likelihood == ODVGP_LIKELIHOOD_BERNOULLI ? *par : 0;
 				mean = jitter + (1 - 2 * jitter) * gp__y_cdf(m * w);
 			}
 			var = mean * (1 - mean);
@@ -14893,10 +14912,7 @@ static odvgp_real gp__row_y(gp__row *r, size_t i, size_t n, const odvgp_gradient
 	return off;
 }
 
-/* --- rows --- */
-
 #ifdef ODVGP_TRANSFORMS
-/*	What x becomes if columns are transformed. */
 static const odvgp_real *gp__row_columns(gp__row *r, const odvgp_real *x)
 {
 	odvgp_real *at = r->v.transforms, *end = at + GP__ROWS_TRANSFORMS(r->p), bend;
@@ -14906,14 +14922,13 @@ static const odvgp_real *gp__row_columns(gp__row *r, const odvgp_real *x)
 		r->steep[d] = 1;
 	}
 	for (; at < end; at += 3 + (ptrdiff_t)at[2]) {
-		const size_t d = (size_t)at[0];
+		size_t d = (size_t)at[0];
 		r->x[d] = gp__transform(at, x[d], &r->steep[d], &bend);
 	}
 	return r->x;
 }
 #endif
 
-/*	One row of X through all units. */
 static void gp__row_run(gp__row *r, const odvgp_real *x, int variance)
 {
 	const gp__compact *p = r->p;
@@ -14922,11 +14937,9 @@ static void gp__row_run(gp__row *r, const odvgp_real *x, int variance)
 #ifdef ODVGP_TRANSFORMS
 	x = gp__row_columns(r, x);
 #endif
-	const int one = p->nodes == 1 && GP__ROWS_RADIAL(r->v.node[0] & 255);
+	r->single = p->nodes == 1 && GP__ROWS_RADIAL(r->v.node[0] & 255);
 	for (r->first = 0; r->first < p->P; r->first += r->P) {
 		gp__rows_next_unit(p, &r->v);
-		r->prior = *r->v.par;
-		r->single = one || (p->nodes > 1 && !r->slope && gp__row_chain(r, 0, NULL));
 		gp__row_mean(r, x, variance);
 		if (variance) gp__row_var(r);
 		if (r->gradients) r->gradients(r);
@@ -14936,11 +14949,11 @@ static void gp__row_run(gp__row *r, const odvgp_real *x, int variance)
 /*	Row i of n of the gradients; 0 if the row is not finite. */
 static void gp__row_put(const gp__row *r, size_t i, size_t n, const odvgp_gradient *to)
 {
-	const size_t F = r->p->F, D = r->p->D;
+	size_t F = r->p->F, D = r->p->D;
 	for (size_t f = 0; f < F; f++)
 		for (size_t d = 0; d < D; d++) {
-			const size_t at = (f * n + i) * D + d;
-			const odvgp_real scale = r->bad ? 0 : r->v.y_scale[f],
+			size_t at = (f * n + i) * D + d;
+			odvgp_real scale = r->bad ? 0 : r->v.y_scale[f],
 							 by = GP__ROWS_TRANSFORMS(r->p) && !r->bad ? r->steep[d] : 1;
 			if (to->dmean) to->dmean[at] = scale * gp__rows_mix(r, f, r->mean_by_x + d, D, 0) * by;
 			if (to->dvar)
@@ -14959,8 +14972,8 @@ static odvgp_status gp__rows_predict(
 		bad = r->bad ? (ptrdiff_t)i : bad;
 		if (r->y) off = r->y(r, i, n, to);
 		for (size_t f = r->y ? p->F : 0; f < p->F; f++) {
-			const odvgp_real scale = r->v.y_scale[f];
-			const size_t at = f * n + i;
+			odvgp_real scale = r->v.y_scale[f];
+			size_t at = f * n + i;
 			if (to->mean) to->mean[at] = r->v.y_mean[f] + scale * gp__rows_mix(r, f, r->mean, 1, 0);
 			if (to->mean) off += to->mean[at] - to->mean[at];
 			if (!to->var) continue;
@@ -14982,7 +14995,7 @@ static odvgp_status gp__rows_call(gp__row *r, const odvgp_server *s, const odvgp
 	odvgp_real *scratch = r->u;
 	if (what) return gp__rows_fail(info, ODVGP_E_ARG, what, -1);
 	const gp__compact *p = (const gp__compact *)s->block;
-	const size_t skip = (0 - (uintptr_t)scratch) % sizeof *scratch;
+	size_t skip = (0 - (uintptr_t)scratch) % sizeof *scratch;
 	if (!scratch || gp__row_init(p, r, r->put != NULL, (odvgp_real *)((uintptr_t)scratch + skip)) *
 											sizeof *scratch +
 									skip >
@@ -14991,10 +15004,10 @@ static odvgp_status gp__rows_call(gp__row *r, const odvgp_server *s, const odvgp
 	return gp__rows_predict(r, X, (size_t)n, to, info);
 }
 
-/*	A row to be: its scratch. */
 static void gp__row_begin(gp__row *r, void *scratch)
 {
 	r->u = (odvgp_real *)scratch;
+	r->kernels = gp__row_values;
 	r->y = NULL;
 	r->slopes = NULL;
 	r->weights = NULL;
@@ -15033,6 +15046,7 @@ ODVGP_API odvgp_status odvgp_predict_gradient(const odvgp_server *s, const odvgp
 	if (gradient->hessian || gradient->cov)
 		return gp__rows_fail(info, ODVGP_E_UNSUPPORTED, gradient->hessian ? "hessian" : "cov", -1);
 	gp__row_begin(&r, scratch);
+	r.kernels = gp__row_derivatives;
 	r.slopes = gp__row_slopes;
 	r.weights = gp__row_weights;
 	r.gradients = gp__row_gradients;
@@ -15089,9 +15103,9 @@ static void gp__compact_points(const gp__predictor *p, const gp__kernel *k, cons
 		GP__FOR(e, C) v->beta[j * C + e] = from->beta[e * ld + j];
 	GP__EACH_GROUP(g, k) {
 		const gp__base_kernel *base = gp__group_kernel(k, g);
-		const int geometry = gp__geometry(base), circle = geometry == GP__CIRCLE;
+		int geometry = gp__geometry(base), circle = geometry == GP__CIRCLE;
 		GP__FOR(d, (ptrdiff_t)base->ndims) {
-			const ptrdiff_t x = gp__column(base, d);
+			ptrdiff_t x = gp__column(base, d);
 			const double by = (double)gp__base_column(base, from->hyp, d),
 						 centre = geometry == GP__INNER_PRODUCT ? 0 : (double)from->beta_centre[x],
 						 period = circle ? (double)from->hyp[base->shape_param] : 1,
@@ -15137,8 +15151,8 @@ static odvgp_real *gp__compact_triangle(
 static void gp__compact_unit(const gp__predictor *p, const gp__kernel *k, const gp__view *from,
 		const gp__compact_view *v)
 {
-	const ptrdiff_t P = p->P / p->units, M = p->M, Mr = p->M_factor, Mg = p->M_gamma, D = p->D;
-	const int dense = p->factor == GP__FACTOR_OF_S, has_A = gp__mean_functions[p->mean_function].A,
+	ptrdiff_t P = p->P / p->units, M = p->M, Mr = p->M_factor, Mg = p->M_gamma, D = p->D;
+	int dense = p->factor == GP__FACTOR_OF_S, has_A = gp__mean_functions[p->mean_function].A,
 			  identity = p->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY;
 	odvgp_real *R = v->R, *L = v->L;
 	gp__compact_par(k, from->hyp, v->par);
@@ -15171,7 +15185,7 @@ static odvgp_status gp__compact_head(const odvgp_server *s, gp__compact *p, odvg
 									   : "learns online (odvgp_online_start)");
 	const gp__likelihood *lik = &gp__likelihoods[from->likelihood];
 	const uint32_t *words = gp__predictor_kernel(from);
-	const int linear = gp__mean_functions[from->mean_function].A ||
+	int linear = gp__mean_functions[from->mean_function].A ||
 					   from->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY;
 	p->magic = GP__ROWS_MAGIC;
 	p->format = GP__ROWS_VERSION * 256 + sizeof(odvgp_real) + (from->version & 0xffff0000u);
@@ -15252,7 +15266,7 @@ ODVGP_API GP__COLD odvgp_status odvgp_compact(
 		if (p->flags & GP__ROWS_LINEAR) gp__copy(v.x_mean, own.x_mean, from->D);
 		if (from->mixed) gp__copy(v.mixing, own.mixing, (ptrdiff_t)from->F * from->P);
 		gp__copy(v.transforms, own.transforms, GP__TRANSFORMS(from));
-		const int flags = gp__likelihoods[from->likelihood].flags,
+		int flags = gp__likelihoods[from->likelihood].flags,
 				  scaled = flags & GP__LIK_SCALABLE;
 		gp__copy(v.lik, own.lik_params, (ptrdiff_t)from->lik_params);
 		if (flags & GP__LIK_LINK) v.lik[from->lik_params] = own.rule[0];

@@ -109,14 +109,16 @@ static void plan_sgpr(plan *p, options *o, double budget, ptrdiff_t n, double D,
 static void plan_solve(plan *p, options *o, ptrdiff_t n, double D, ptrdiff_t distinct)
 {
 	ptrdiff_t beta = smaller(WARM_POINTS, larger(1, distinct / 2));
+	double M = (double)beta;
 	option_store(o, OPT_BASIS, copy_text("solve"));
 	plan_number(o, OPT_BETA, beta);
 	plan_number(o, OPT_GAMMA, smaller(WARM_POINTS, larger(1, distinct - beta)));
 	plan_steps(o, SOLVE_STEPS);
 	/* Step sizes still fall where validation ends the steps: what q lacks is a formula. */
 	if (!o->given[OPT_FIT_Q]) option_store(o, OPT_FIT_Q, copy_text("end"));
-	p->flops += SOLVE_STEPS * pass_flops(1024, 2 * (double)beta, D) +
-				pass_flops((double)n, (double)beta, D);
+	/* as layer_flops counts both blocks */
+	p->flops += SOLVE_STEPS * (2 * pass_flops(1024, M, D) + 8 * 1024 * M * M + 20 * M * M * M) +
+				pass_flops((double)n, M, D);
 }
 
 /*  Other likelihoods than the Gaussian need q, and so do several targets, each with a noise of its

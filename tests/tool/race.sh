@@ -186,3 +186,4 @@ awk 'function uniform() { seed = seed * 16807 % 2147483647; return seed / 214748
     BEGIN { seed = 9; for (i = 0; i < 2400; i++) { a = uniform(); print a "," uniform() "," sin(9 * a) } }' >slow.csv
 interrupted "race: " t.txt train --data slow.csv --threads 1 --auto-tries 4 --model stopped.odvgp
 check "race: Ctrl-C ends it, without a model" test "$? $(ls stopped.odvgp 2>/dev/null)" = "130 "
+check "race: and nothing is announced that will not be" sh -c '! grep -q "^auto: .*--basis" int.err'
