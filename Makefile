@@ -249,8 +249,8 @@ linked   = $(patsubst %/odvgp,%/tool,$(programs))
 short    = $(if $(ALL),$(linked),$(filter-out $(1)/f32/%,$(linked)) \
            $(filter $(BRIEF_FLOAT:%=$(1)/f32/%),$(linked)))
 
-## test: all tests in their short form, two minutes on two cores; needs only a C compiler; FULL=1:
-##   at full length, four minutes, as CI runs them; ALL=1: all programs in float, too
+## test: all tests in their short form, two and a half minutes on two cores; needs only a C
+##   compiler; FULL=1: at full length, four minutes, as CI runs them; ALL=1: all in float, too
 test: $(call short,$(B)) $(B)/tool.data/trained
 	@$(if $(FULL)$(ALL),,ODVGP_TEST_SHORT=1) \
 	    sh tests/checks/run.sh $(call commands,$(call short,$(B)))
@@ -363,8 +363,8 @@ $(B)/fuzz/fuzz_%: CFLAGS := -O1 -g -DODVGP_NO_SIMD -fno-omit-frame-pointer \
 $(B)/fuzz/fuzz_model: CFLAGS += -fno-sanitize-coverage=trace-cmp
 $(B)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c
 	$(call compile,)
-## fuzz: mutated model files, tables on disk, kernels and CSV, 20 seconds each; SECONDS=600, HOURS=1;
-##   SEED=n chooses the mutations; needs clang
+## fuzz: mutated model files, tables on disk, kernels and CSV, 20 seconds each; SECONDS=600,
+##   HOURS=1; SEED=n chooses the mutations; needs clang
 fuzz: $(FUZZ:%=$(B)/fuzz/fuzz_%)
 	@printf '%s\n' $(FUZZ) | SEED=$(SEED) xargs -P 2 -I TARGET sh tests/checks/fuzz.sh \
 	    $(B)/fuzz $(if $(HOURS),$$(awk 'BEGIN { print int($(HOURS) * 3600) }'),$(SECONDS)) TARGET

@@ -13555,6 +13555,7 @@ static int gp__adapt_kernel(gp__adapt *g)
 		}
 	}
 	gp__copy(v.hyp, g->theta, t->p->nhyp);
+	gp__kernel_hyp(t->job, v.hyp);
 	gp__copy(v.lik_params, g->theta + t->p->nhyp, t->p->lik_params);
 	GP__FOR(j, M) {
 		gp__online_point(t, j);

@@ -680,6 +680,28 @@ TEST(its_memory_is_what_it_says)
 	}
 }
 
+/*  A late one of more points than the others, which may join them or not. */
+TEST(its_memory_has_room_for_a_late_entry)
+{
+	world *w = NEW(world, 1);
+	world_make(w);
+	w->r.joins = joins_third;
+	race_entry *late = &w->list[3];
+	late->late = 1;
+	late->from = 0;
+	late->config = w->list[0].config;
+	late->config.layer[0].M = 120;
+	late->config.lik.kind = ODVGP_LIKELIHOOD_STUDENTT;
+	double said = race_bytes(&w->r), before = (double)heap_used;
+	heap_most = heap_used;
+	CHECK_STATUS(race_run(&w->r), ODVGP_OK);
+	double took = (double)heap_most - before;
+	CHECK_INT(late->rounds, 1);
+	CHECK_SAY(took < 1.2 * said && said < 1.2 * took, "%g bytes, said %g", took, said);
+	race_free(&w->r);
+	free(w);
+}
+
 int main(int argc, char **argv)
 {
 	test_begin(argc, argv);
@@ -700,5 +722,6 @@ int main(int argc, char **argv)
 	RUN(the_rest_of_a_schedule);
 	RUN(a_model_of_more_rows_goes_on);
 	RUN(its_memory_is_what_it_says);
+	RUN(its_memory_has_room_for_a_late_entry);
 	return test_end();
 }
