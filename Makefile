@@ -1,8 +1,8 @@
 # odvgp.h is one header: there is nothing to build in order to use it. This file builds the
 # command-line tool, the demo and the tests. GNU make. `make help` lists the targets; CC, CXX,
-# CFLAGS and SKIP_FLOAT=1 (tests in double only) may be given, for `make test` also ALL=1 (all
-# programs in float too, at full length), for `make cross` SHORT=1 and CROSS="aarch64 s390x" (these
-# targets alone).
+# CFLAGS and SKIP_FLOAT=1 (tests in double only) may be given, for `make test` also FULL=1 (what its
+# short form leaves out, too) and ALL=1 (that, and all programs in float), for `make cross` SHORT=1
+# and CROSS="aarch64 s390x" (these targets alone).
 
 CC       ?= cc
 CXX      ?= c++
@@ -161,7 +161,7 @@ endef
 FLOAT := -DODVGP_FLOAT -DODVGP_KEEP_NAMES
 # With -O1 this takes half of the time; in float as users compile it, the tests run with a CBLAS.
 $(B)/internals.o: CFLAGS := -O2
-$(B)/f32/internals.o: CFLAGS := -O1
+$(B)/f32/internals.o: CFLAGS := $(or $(FLOAT_LEVEL),-O1)
 $(LINKED:%=$(B)/%) $(LINKED:%=$(B)/f32/%): CFLAGS := -Og
 $(eval $(call with_internals,$(B)))
 $(eval $(call with_internals,$(B)/f32,$(FLOAT)))
@@ -249,10 +249,11 @@ linked   = $(patsubst %/odvgp,%/tool,$(programs))
 short    = $(if $(ALL),$(linked),$(filter-out $(1)/f32/%,$(linked)) \
            $(filter $(BRIEF_FLOAT:%=$(1)/f32/%),$(linked)))
 
-## test: all tests, 90 seconds on two cores; needs only a C compiler; ALL=1: all programs in
-##   float too, at full length
+## test: all tests in their short form, two and a half minutes on two cores; needs only a C
+##   compiler; FULL=1: at full length, four minutes, as CI runs them; ALL=1: all in float, too
 test: $(call short,$(B)) $(B)/tool.data/trained
-	@$(if $(ALL),,ODVGP_TEST_SHORT=1) sh tests/checks/run.sh $(call commands,$(call short,$(B)))
+	@$(if $(FULL)$(ALL),,ODVGP_TEST_SHORT=1) \
+	    sh tests/checks/run.sh $(call commands,$(call short,$(B)))
 
 ## test-isa: the tests with every instruction set forced; ALL=1: at full length, all in float too
 test-isa: $(filter-out $(B)/odvgp $(NO_ISA:%=$(B)/%),$(call brief,$(B)))
@@ -270,7 +271,7 @@ sanitize: $(call brief,$(B)/sanitize)
 
 ## cross: the tests for other machines, under qemu, about an hour; SHORT=1 for some minutes
 cross:
-	@MAKE="$(MAKE)" CFLAGS="$(CFLAGS)" CROSS="$(CROSS)" SHORT="$(SHORT)" \
+	@MAKE="$(MAKE)" CROSS="$(CROSS)" SHORT="$(SHORT)" \
 	    SKIP_FLOAT="$(SKIP_FLOAT)" sh tests/checks/cross.sh $(B)/cross \
 	    $(or $(PROGRAMS),$(TESTS) golden)
 
@@ -362,8 +363,8 @@ $(B)/fuzz/fuzz_%: CFLAGS := -O1 -g -DODVGP_NO_SIMD -fno-omit-frame-pointer \
 $(B)/fuzz/fuzz_model: CFLAGS += -fno-sanitize-coverage=trace-cmp
 $(B)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c
 	$(call compile,)
-## fuzz: mutated model files, tables on disk, kernels and CSV, 20 seconds each; SECONDS=600, HOURS=1;
-##   SEED=n chooses the mutations; needs clang
+## fuzz: mutated model files, tables on disk, kernels and CSV, 20 seconds each; SECONDS=600,
+##   HOURS=1; SEED=n chooses the mutations; needs clang
 fuzz: $(FUZZ:%=$(B)/fuzz/fuzz_%)
 	@printf '%s\n' $(FUZZ) | SEED=$(SEED) xargs -P 2 -I TARGET sh tests/checks/fuzz.sh \
 	    $(B)/fuzz $(if $(HOURS),$$(awk 'BEGIN { print int($(HOURS) * 3600) }'),$(SECONDS)) TARGET
@@ -451,11 +452,12 @@ TIDY_DIRS  := examples examples/lessons examples/packaging tests tests/golden te
 # tests/library.c is odvgp.h itself, which is looked at as it is; examples/mpi.c needs MPI.
 TIDY_FILES := $(filter-out tests/library.c examples/mpi.c, \
                 $(sort $(wildcard $(addsuffix /*.c,$(TIDY_DIRS)))))
-tidy_part   = "env TIDY=$(TIDY) CPPCHECK=$(CPPCHECK) sh tests/checks/tidy.sh $(1) 4 $(TIDY_FILES)"
+tidy_part   = "env TIDY=$(TIDY) CPPCHECK=$(CPPCHECK) INTERNALS=$(INTERNALS) \
+                sh tests/checks/tidy.sh $(1) 4 $(TIDY_FILES)"
 TIDY_PARTS := $(foreach n,0 1 2 3,$(call tidy_part,$(n)))
 ## tidy: clang-tidy and cppcheck
-tidy:
-	@sh tests/checks/run.sh $(TIDY_PARTS)
+tidy: $(INTERNALS)/odvgp.h
+	@OWN="$(OWN)" sh tests/checks/run.sh $(TIDY_PARTS)
 
 # ---- measuring ----
 

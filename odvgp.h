@@ -3875,44 +3875,55 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 		} \
 	}
 
-/*	RBF and Matern kernels of r^2 = scale * d2 for a chunk: k, and dk = dk/dr^2 unless NULL. At
-	r = 0 Matern 1/2 has no derivative; dk is 0. exp's argument ends at -1000, where exp is 0,
-	because infinity times 0 is NaN. ve: NULL, or v exp(...), written or, if type has E_GIVEN, read.
-	*/
+/*	RBF and Matern kernels of r^2 = scale * d2. At r = 0 Matern 1/2 has no derivative; dk is 0. A
+	root ends at 1000, where exp is 0, because infinity times 0 is NaN.
+		root    s = r^2 / 2, or the root that a Matern kernel's exponential takes
+		shape   k, and dk = dk/dr^2 unless NULL, from s and e = v exp(-s)
+		radial  k, and dk unless NULL, for a chunk. ve: NULL, or e, written or, if type has E_GIVEN,
+				read */
 #define GP__E_GIVEN 16
 #define GP__RADIAL(TARGET, S, V, L) \
+	TARGET GP__INLINE void gp__root_##S(int type, odvgp_real scale, const odvgp_real *d2, V *s) \
+	{ \
+		static const odvgp_real factors[] = {GP__R(0.5), 1, 3, 5}; /* by type */ \
+		const odvgp_real factor = scale * factors[type]; \
+		GP__WAYS(s[q] = GP__K(S, factor) * GP__LOAD_##S(d2 + q * L)) \
+		if (GP__MATERNS && type != GP__RBF) GP__WAYS(s[q] = GP__SQRT_##S(s[q])) \
+		GP__WAYS(s[q] = GP__MIN_##S(GP__K(S, 1000), s[q])) \
+	} \
+	TARGET GP__INLINE void gp__shape_##S(int type, const V *s, const V *e, V *k, V *dk) \
+	{ \
+		const V least = GP__K(S, GP__TINY), zero = GP__K(S, 0), one = GP__K(S, 1); \
+		GP__WAYS(k[q] = e[q]) \
+		if (type == GP__MATERN32 && GP__KERNEL_HAS(GP__MATERN32)) \
+			GP__WAYS(k[q] = (one + s[q]) * e[q]) \
+		if (type == GP__MATERN52 && GP__HAS_MATERN52) \
+			GP__WAYS(k[q] = GP__FMA_##S(s[q] * s[q], GP__K(S, 1. / 3), one + s[q]) * e[q]) \
+		if (!dk) return; \
+		GP__WAYS(dk[q] = GP__K(S, type == GP__MATERN32 ? GP__R(-1.5) : GP__R(-0.5)) * e[q]) \
+		if (type == GP__MATERN12 && GP__KERNEL_HAS(GP__MATERN12)) \
+			GP__WAYS(dk[q] = gp__less_##S(s[q], least, zero, dk[q] / GP__MAX_##S(least, s[q]))) \
+		if (type == GP__MATERN52 && GP__HAS_MATERN52) \
+			GP__WAYS(dk[q] = GP__K(S, -5. / 6) * (one + s[q]) * e[q]) \
+	} \
 	TARGET static void gp__radial_##S(int type, odvgp_real v, odvgp_real scale, \
 			const odvgp_real *d2, odvgp_real *ve, odvgp_real *k, odvgp_real *dk) \
 	{ \
-		static const odvgp_real factors[] = {GP__R(0.5), 1, 3, 5}; /* by type */ \
 		const int given = type & GP__E_GIVEN; \
 		type -= given; \
-		const odvgp_real factor = scale * factors[type]; \
-		const V least = GP__K(S, GP__TINY), zero = GP__K(S, 0), one = GP__K(S, 1); \
 		for (int j = 0; j < GP__CHUNK; j += GP__FOUR * L) { \
-			V s[4], e[4], t[4]; \
-			GP__WAYS(s[q] = GP__K(S, factor) * GP__LOAD_##S(d2 + j + q * L)) \
-			if (GP__MATERNS && type != GP__RBF) GP__WAYS(s[q] = GP__SQRT_##S(s[q])) \
-			GP__WAYS(s[q] = GP__MIN_##S(GP__K(S, 1000), s[q])) \
-			if (given) GP__WAYS(t[q] = e[q] = GP__LOAD_##S(ve + j + q * L)) \
+			V s[4], e[4], t[4], d[4]; \
+			gp__root_##S(type, scale, d2 + j, s); \
+			if (given) GP__WAYS(e[q] = GP__LOAD_##S(ve + j + q * L)) \
 			else { \
-				GP__WAYS(t[q] = zero - s[q]) \
+				GP__WAYS(t[q] = GP__K(S, 0) - s[q]) \
 				gp__decay_##S(t, e); \
-				GP__WAYS(t[q] = e[q] = GP__K(S, v) * e[q]) \
+				GP__WAYS(e[q] = GP__K(S, v) * e[q]) \
 				if (ve) GP__WAYS(GP__STORE_##S(ve + j + q * L, e[q])) \
 			} \
-			if (type == GP__MATERN32 && GP__KERNEL_HAS(GP__MATERN32)) \
-				GP__WAYS(t[q] = (one + s[q]) * e[q]) \
-			if (type == GP__MATERN52 && GP__HAS_MATERN52) \
-				GP__WAYS(t[q] = GP__FMA_##S(s[q] * s[q], GP__K(S, 1. / 3), one + s[q]) * e[q]) \
+			gp__shape_##S(type, s, e, t, dk ? d : NULL); \
 			GP__WAYS(GP__STORE_##S(k + j + q * L, t[q])) \
-			if (!dk) continue; \
-			GP__WAYS(t[q] = GP__K(S, type == GP__MATERN32 ? GP__R(-1.5) : GP__R(-0.5)) * e[q]) \
-			if (type == GP__MATERN12 && GP__KERNEL_HAS(GP__MATERN12)) \
-				GP__WAYS(t[q] = gp__less_##S(s[q], least, zero, t[q] / GP__MAX_##S(least, s[q]))) \
-			if (type == GP__MATERN52 && GP__HAS_MATERN52) \
-				GP__WAYS(t[q] = GP__K(S, -5. / 6) * (one + s[q]) * e[q]) \
-			GP__WAYS(GP__STORE_##S(dk + j + q * L, t[q])) \
+			if (dk) GP__WAYS(GP__STORE_##S(dk + j + q * L, d[q])) \
 		} \
 	}
 
@@ -3981,12 +3992,13 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 	spread		adds sum_wj h_wj (x[w step] - z_j)^2, of `count` rows of a chunk, to the vector sum;
 				h_wj = 0 gives 0 at any finite distance
 	squares		out_j += A_ij^2, row after row
-	weigh		out_ij <- 2 w_j A_ij, or 2 w_j (from_i - A_ij) unless `from` is NULL; out may be A
+	weigh		A_ij <- 2 w_j A_ij, or from_ij -= 2 w_j A_ij unless `from` is NULL
 	blend		out <- a x - b y; out may be x or y
 	combine		out <- x + y or x * y for a chunk; out may be x or y
-	derivative  for a chunk: from dk = dk/dr^2 of a base kernel, computes g = dK/d(squared distance)
-				= scale dk adjoint (NULL: 1); h <- g (first) or h + g. Unless NULL, the vector sum
-				of_k grows by adjoint . k, and of_d2 by g . d2 */
+	derivative  for a chunk: from k and dk = dk/dr^2 of a base kernel, or from ve unless NULL,
+				computes g = dK/d(squared distance) = scale dk adjoint (NULL: 1); h <- g (first) or
+				h + g. Unless NULL, the vector sum of_k grows by adjoint . k, of_d2 by g . d2, and
+				`all` becomes k (starts) or all + k */
 #define GP__ARRAYS(TARGET, S, V, L) \
 	TARGET static void gp__axpy_##S(ptrdiff_t n, odvgp_real a, const odvgp_real *x, odvgp_real *y) \
 	{ \
@@ -4146,19 +4158,20 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 			GP__FOR(j, n) out[j] += A[j] * A[j]; \
 	} \
 	TARGET static void gp__weigh_##S(ptrdiff_t rows, ptrdiff_t n, const odvgp_real *w, \
-			const odvgp_real *from, const odvgp_real *A, ptrdiff_t ld, odvgp_real *out) \
+			odvgp_real *A, ptrdiff_t ld, odvgp_real *from, ptrdiff_t ldf) \
 	{ \
 		const V two = GP__K(S, 2); \
-		for (; rows > 0; rows--, A += ld, out += ld) { \
-			const odvgp_real one = from ? *from++ : 0; \
-			const V all = GP__SET1_##S(one); \
+		for (; rows > 0; rows--, A += ld) { \
 			ptrdiff_t j = 0; \
 			for (; j + L <= n; j += L) { \
-				V v = GP__LOAD_##S(A + j); \
-				if (from) v = all - v; \
-				GP__STORE_##S(out + j, v * (two * GP__LOAD_##S(w + j))); \
+				const V x = GP__LOAD_##S(A + j) * (two * GP__LOAD_##S(w + j)); \
+				if (from) GP__STORE_##S(from + j, GP__LOAD_##S(from + j) - x); \
+				else GP__STORE_##S(A + j, x); \
 			} \
-			for (; j < n; j++) out[j] = (from ? one - A[j] : A[j]) * (2 * w[j]); \
+			for (; j < n; j++) \
+				if (from) from[j] -= A[j] * (2 * w[j]); \
+				else A[j] *= 2 * w[j]; \
+			if (from) from += ldf; \
 		} \
 	} \
 	TARGET static void gp__blend_##S(ptrdiff_t n, odvgp_real a, const odvgp_real *x, odvgp_real b, \
@@ -4185,19 +4198,28 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 		const V scale = GP__K(S, a->scale); \
 		V u[4], v[4]; \
 		GP__SUMS(u[q] = v[q] = GP__K(S, 0)) \
-		for (int j = 0; j < GP__CHUNK; j += 4 * L) \
-			GP__SUMS({ \
-				const ptrdiff_t at = j + q * L; \
-				V g = GP__LOAD_##S(a->dk + at) * scale; \
-				if (a->adjoint) { \
-					const V w = GP__LOAD_##S(a->adjoint + at); \
-					g = g * w; \
-					u[q] = GP__FMA_##S(w, GP__LOAD_##S(a->k + at), u[q]); \
-					v[q] = GP__FMA_##S(g, GP__LOAD_##S(a->d2 + at), v[q]); \
-				} \
-				if (!a->first) g = g + GP__LOAD_##S(a->h + at); \
-				GP__STORE_##S(a->h + at, g); \
-			}) \
+		for (int j = 0; j < GP__CHUNK; j += GP__FOUR * L) { \
+			V s[4], w[4], k[4], g[4]; \
+			if (a->ve) { \
+				GP__WAYS(w[q] = GP__LOAD_##S(a->ve + j + q * L)) \
+				gp__root_##S(a->type, a->scale, a->d2 + j, s); \
+				gp__shape_##S(a->type, s, w, k, g); \
+			} else { \
+				GP__WAYS(k[q] = GP__LOAD_##S(a->k + j + q * L)) \
+				GP__WAYS(g[q] = GP__LOAD_##S(a->dk + j + q * L)) \
+			} \
+			GP__WAYS(g[q] = g[q] * scale) \
+			if (a->adjoint) { \
+				GP__WAYS(w[q] = GP__LOAD_##S(a->adjoint + j + q * L)) \
+				GP__WAYS(g[q] = g[q] * w[q]) \
+				GP__WAYS(u[q] = GP__FMA_##S(w[q], k[q], u[q])) \
+				GP__WAYS(v[q] = GP__FMA_##S(g[q], GP__LOAD_##S(a->d2 + j + q * L), v[q])) \
+				if (a->all && !a->starts) GP__WAYS(k[q] = GP__LOAD_##S(a->all + j + q * L) + k[q]) \
+				if (a->all) GP__WAYS(GP__STORE_##S(a->all + j + q * L, k[q])) \
+			} \
+			if (!a->first) GP__WAYS(g[q] = g[q] + GP__LOAD_##S(a->h + j + q * L)) \
+			GP__WAYS(GP__STORE_##S(a->h + j + q * L, g[q])) \
+		} \
 		if (a->of_k) \
 			GP__STORE_##S(a->of_k, GP__LOAD_##S(a->of_k) + ((u[0] + u[1]) + (u[2] + u[3]))); \
 		if (a->of_d2) \
@@ -4206,9 +4228,9 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 
 /*	What `derivative` takes. */
 typedef struct {
-	const odvgp_real *dk, *adjoint, *k, *d2;
-	odvgp_real scale, *h, *of_k, *of_d2;
-	int first;
+	const odvgp_real *dk, *ve, *adjoint, *k, *d2;
+	odvgp_real scale, *h, *all, *of_k, *of_d2;
+	int type, first, starts;
 } gp__slope;
 
 /* --- all of it for each instruction set --- */
@@ -4248,19 +4270,13 @@ GP__NOINLINE float gp__log_of(float x)
 
 /* --- wide sums --- */
 
-/*	out_j += sum_i A_ij^2 */
-static void gp__column_squares_add(
-		const odvgp_real *A, ptrdiff_t rows, ptrdiff_t cols, ptrdiff_t ld, odvgp_real *out)
-{
-	GP__FOR(i, rows)
-		GP__FOR(j, cols) out[j] += A[i * ld + j] * A[i * ld + j];
-}
-
+/*	out_j <- sum_i A_ij^2 */
 GP__TRAINING void gp__column_squares(
 		const odvgp_real *A, ptrdiff_t rows, ptrdiff_t cols, ptrdiff_t ld, odvgp_real *out)
 {
 	gp__zero(out, cols);
-	gp__column_squares_add(A, rows, cols, ld, out);
+	GP__FOR(i, rows)
+		GP__FOR(j, cols) out[j] += A[i * ld + j] * A[i * ld + j];
 }
 
 GP__TRAINING gp__wide gp__wide_dot(ptrdiff_t n, const odvgp_real *x, const odvgp_real *y)
@@ -4416,8 +4432,8 @@ typedef struct odvgp__simd {
 			const odvgp_real *f, ptrdiff_t fw, ptrdiff_t fk, odvgp_real *y, ptrdiff_t ldy);
 	void (*squares)(
 			ptrdiff_t rows, ptrdiff_t n, const odvgp_real *A, ptrdiff_t ld, odvgp_real *out);
-	void (*weigh)(ptrdiff_t rows, ptrdiff_t n, const odvgp_real *w, const odvgp_real *from,
-			const odvgp_real *A, ptrdiff_t ld, odvgp_real *out);
+	void (*weigh)(ptrdiff_t rows, ptrdiff_t n, const odvgp_real *w, odvgp_real *A, ptrdiff_t ld,
+			odvgp_real *from, ptrdiff_t ldf);
 	void (*blend)(ptrdiff_t n, odvgp_real a, const odvgp_real *x, odvgp_real b, const odvgp_real *y,
 			odvgp_real *out);
 	void (*spread)(ptrdiff_t count, const odvgp_real *x, ptrdiff_t step, const odvgp_real *z,
@@ -6400,6 +6416,12 @@ static void gp__chunk_keeps(const gp__kjob *job, gp__kchunk *c, ptrdiff_t i, ptr
 	GP__EACH_GROUP(g, job->k) c->d2[g] = job->d2[g] + at;
 	GP__EACH_BASE(l, job->k)
 		if (job->e[l]) c->e[l] = job->e[l] + at;
+	at = job->known ? GP__STRIP * job->ld : 0; /* the strip that follows */
+	for (ptrdiff_t q = 0; q < GP__CHUNK && at; q += GP__MAX_LANES) {
+		GP__EACH_GROUP(g, job->k) GP__PREFETCH(c->d2[g] + at + q);
+		GP__EACH_BASE(l, job->k)
+			if (c->e[l]) GP__PREFETCH(c->e[l] + at + q);
+	}
 }
 
 /*	rq for a chunk: with z = r^2 / (2 alpha), k = v exp(-alpha log1p(z)), dk/dr^2 = -k / (2 (1 + z))
@@ -6511,6 +6533,13 @@ GP__NOINLINE void gp__columns_forward(
 	}
 }
 
+/*	Whether gp__chunk_derivatives takes a node's value from what is kept, or needs none. */
+static int gp__from_e(const gp__kjob *job, uint32_t t)
+{
+	const uint32_t *node = job->k->node[t];
+	return job->known && job->plain && (node[0] != GP__NODE_BASE_KERNEL || job->e[node[1]]);
+}
+
 /*	All nodes for current row `row` and the chunk of columns from j on. Returns the kernel's values:
 	`to`, or if that is NULL a part of c. */
 static const odvgp_real *gp__chunk_forward(
@@ -6532,6 +6561,7 @@ static const odvgp_real *gp__chunk_forward(
 	for (uint32_t t = 0; t < k->nnode; t++) {
 		const uint32_t *node = k->node[t];
 		odvgp_real *v = t + 1 == k->nnode ? to : c->value[t];
+		if (gp__from_e(job, t)) continue;
 		if (node[0] == GP__NODE_BASE_KERNEL) {
 			uint32_t g = k->base[node[1]].group;
 			gp__base_values(job, node[1], job->first + row, j, g == GP__NO_GROUP ? NULL : c->d2[g],
@@ -6570,21 +6600,33 @@ static void gp__chunk_derivatives(const gp__kjob *job, const gp__kchunk *c)
 		const gp__base_kernel *base = &k->base[l];
 		/* polynomial: dk/dv = s dk/ds / v for an inner product s */
 		const int power = base->type == GP__POLYNOMIAL;
-		odvgp_real *of_var =
-				c->sums && gp__one_variance(base) ? c->sums + base->var * GP__MAX_LANES : NULL;
-		gp__slope s = {c->dk[l], job->plain ? c->weights : c->adjoint[t],
-				t + 1 == k->nnode ? c->last : c->value[t], NULL, job->scale[l], NULL, NULL, NULL,
-				0};
+		odvgp_real *of_var = NULL, *all = job->plain && job->da ? c->last : NULL;
+		gp__slope s;
+		memset(&s, 0, sizeof s);
+		s.adjoint = job->plain ? c->weights : c->adjoint[t];
+		s.k = t + 1 == k->nnode ? c->last : c->value[t];
+		if (c->sums && gp__one_variance(base)) of_var = c->sums + base->var * GP__MAX_LANES;
 		if (g != GP__NO_GROUP) {
+			s.dk = c->dk[l];
+			if (gp__from_e(job, t)) {
+				s.ve = c->e[l];
+				s.type = gp__radial_of(base);
+			}
 			s.d2 = c->d2[g];
+			s.scale = job->scale[l];
 			s.h = c->h + (ptrdiff_t)g * c->step;
 			s.first = k->group_base[g] == l;
+			s.all = all;
+			s.starts = !t;
 			s.of_k = power ? NULL : of_var;
-			s.of_d2 = power                                  ? of_var
-					  : c->sums && gp__one_lengthscale(base) ? c->sums + base->ls * GP__MAX_LANES
-															 : NULL;
+			if (c->sums && gp__one_lengthscale(base)) s.of_d2 = c->sums + base->ls * GP__MAX_LANES;
+			if (power) s.of_d2 = of_var;
 			isa->derivative(&s);
-		} else if (of_var) *of_var += isa->dot(GP__CHUNK, s.adjoint, s.k);
+		} else {
+			if (of_var) *of_var += isa->dot(GP__CHUNK, s.adjoint, s.k);
+			if (all && t) isa->combine(0, all, s.k, all);
+			else if (all && all != s.k) gp__copy(all, s.k, GP__CHUNK);
+		}
 		if (c->sums && gp__has_shape_param(base))
 			c->sums[base->shape_param * GP__MAX_LANES] +=
 					isa->dot(GP__CHUNK, s.adjoint, c->shape_param[l]);
@@ -6760,14 +6802,18 @@ static int gp__rows_summed(const gp__kjob *job, uint32_t g)
 static void gp__strip_weights(
 		const gp__kjob *job, ptrdiff_t i, ptrdiff_t rows, ptrdiff_t j, odvgp_real *to)
 {
+	const odvgp__simd *isa = job->blas->isa;
 	ptrdiff_t cols = GP__MIN(job->m - j, GP__CHUNK);
-	gp__zero(to, rows * GP__CHUNK);
-	if (!job->dK)
-		job->blas->isa->update(cols, job->P, job->a + j, job->lda, rows, job->dout + i, 1, job->ldo,
-				to, GP__CHUNK);
-	for (ptrdiff_t r = 0; r < rows && job->dK; r++)
-		gp__copy(to + r * GP__CHUNK, job->dK + (i + r) * job->lddk + j,
-				job->lower ? GP__MAX(0, GP__MIN(cols, i + r + 1 - j)) : cols);
+	if (cols < GP__CHUNK || job->lower || job->P > 1) gp__zero(to, rows * GP__CHUNK);
+	if (!job->dK && job->P > 1)
+		isa->update(cols, job->P, job->a + j, job->lda, rows, job->dout + i, 1, job->ldo, to,
+				GP__CHUNK);
+	else
+		for (ptrdiff_t r = 0; r < rows; r++, to += GP__CHUNK)
+			if (!job->dK) isa->blend(cols, job->dout[i + r], job->a + j, 0, job->a + j, to);
+			else
+				gp__copy(to, job->dK + (i + r) * job->lddk + j,
+						job->lower ? GP__MAX(0, GP__MIN(cols, i + r + 1 - j)) : cols);
 }
 
 /*	The functions of additive, by columns. Not inlined, for the stack of other kernels. */
@@ -10177,8 +10223,10 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *s, const odvgp_real *X, 
 
 	A row of k(x,Z) is computed with H_j = dk/d(squared distance, or inner product). Weights c give
 	sum_j c_j H_j 2 (u_d - z_jd), or z_jd, in column d: multiplied out, differences would cancel at
-	short lengthscales. They are formed once for all outputs, each of which then takes (M + Mg) D
-	products with a sum for the mean, M D and as much as the variance's factors for the variance. */
+	short lengthscales. Each output forms them again, in registers: to keep them costs more.
+
+	Cost per row and output: as much as the variance's factors again, (M + Mg) D for the mean and
+	M D for the variance. */
 
 typedef struct {
 	gp__prediction *t;
@@ -10186,7 +10234,6 @@ typedef struct {
 	odvgp_real *chunk;        /* of a gp__kchunk with derivatives */
 	odvgp_real *value;        /* [CHUNK] kernel values */
 	odvgp_real *h;            /* [ld] weights times 2 H */
-	odvgp_real *terms;        /* [columns,ld] of gp__gradient_terms */
 	odvgp_real *H, *H_gamma;  /* [rows,groups,ld] of beta, [groups,ld] of a row's gamma */
 	odvgp_real *alpha, *a;    /* [P,ld] of the unit, 0 behind the points */
 	odvgp_real *w;            /* [P,rows,ld] of its variances, likewise */
@@ -10213,7 +10260,6 @@ static void gp__gradient_layout(
 	g->chunk = gp__take(a, gp__gradient_chunks(p->base_kernels), GP__CHUNK);
 	g->value = gp__take(a, 1, GP__CHUNK);
 	g->h = gp__take(a, 1, GP__MAX(beta, gamma));
-	g->terms = gp__take(a, p->columns, GP__MAX(beta, gamma));
 	g->H = gp__take(a, groups * rows, beta);
 	g->H_gamma = gp__take(a, groups, gamma);
 	g->alpha = gp__take(a, P, beta);
@@ -10445,6 +10491,7 @@ static void gp__gradient_values(gp__gradient *g, ptrdiff_t i, const gp__gradient
 	gp__points_place(t->kernel, t->v.hyp, t->X + i * t->D, 1, z->centre, u, 1);
 	gp__gradient_place(g, u, H, z->ld);
 	c.step = z->ld;
+	c.last = g->value;
 	for (ptrdiff_t j = 0; j < z->m; j += GP__CHUNK) {
 		ptrdiff_t cols = GP__MIN(z->m - j, GP__CHUNK);
 		gp__chunk_forward(t->job, &c, 0, j, g->value);
@@ -10474,45 +10521,27 @@ GP__NOINLINE odvgp_real gp__column_slope(
 	return sum;
 }
 
-/*	What sums over a row's points share for several outputs, where gp__gradient_place has been
-	called: 2 H_j (u - z_j), or 2 H_j z_j. */
-static void gp__gradient_terms(const gp__gradient *g, ptrdiff_t m)
-{
-	const gp__kjob *job = g->t->job;
-	const odvgp__simd *isa = g->t->blas.isa;
-	odvgp_real *to = g->terms;
-	for (uint32_t group = 0; g->t->P > 1 && group < job->k->ngroup; group++) {
-		const int inner = gp__geometry(gp__group_kernel(job->k, group)) == GP__INNER_PRODUCT;
-		ptrdiff_t dims = gp__group_dims(job->k, group);
-		isa->weigh(dims, m, job->H[group], inner ? NULL : job->u[group], job->zt[group], job->ld, to);
-		to += dims * job->ld;
-	}
-}
-
-/*	dx [D] += sum_j c_j dk(x,z_j)/dx in row i, after gp__gradient_terms. */
+/*	dx [D] += sum_j c_j dk(x,z_j)/dx in row i, where gp__gradient_place has been called. */
 static void gp__gradient_sum(
 		const gp__gradient *g, ptrdiff_t i, ptrdiff_t m, const odvgp_real *weights, odvgp_real *dx)
 {
 	const gp__prediction *t = g->t;
 	const gp__kjob *job = t->job;
 	const odvgp__simd *isa = t->blas.isa;
-	const odvgp_real *terms = g->terms;
 	GP__EACH_GROUP(group, t->kernel) {
 		const gp__base_kernel *base = gp__group_kernel(t->kernel, group);
 		const int inner = gp__geometry(base) == GP__INNER_PRODUCT, additive = gp__is_additive(base);
-		ptrdiff_t dims = gp__group_dims(t->kernel, group);
-		ptrdiff_t whole = additive ? gp__padded(m)
+		ptrdiff_t dims = gp__group_dims(t->kernel, group),
+				  whole = additive ? job->ld
 								   : (m + GP__MAX_LANES - 1) / GP__MAX_LANES * GP__MAX_LANES;
-		if (additive || t->P == 1)
-			isa->weigh(1, whole, weights, NULL, job->H[group], 0, g->h);
+		gp__copy(g->h, job->H[group], whole);
+		isa->weigh(1, whole, weights, g->h, 0, NULL, 0);
 		if (additive)
 			GP__FOR(d, dims) g->slope[d] = gp__column_slope(job, group, d, m, g->h);
-		else if (t->P > 1) isa->dots(m, weights, dims, NULL, terms, job->ld, g->slope);
 		else
 			isa->dots(whole, g->h, dims, inner ? NULL : job->u[group], job->zt[group], job->ld,
 					g->slope);
 		for (ptrdiff_t d = 0; d < dims && inner; d++) g->slope[d] *= GP__R(0.5);
-		terms += dims * job->ld;
 		gp__point_back(job, group, t->X + i * t->D, job->u[group], g->slope, 1, dx);
 	}
 }
@@ -10600,7 +10629,6 @@ static void gp__gradient_mean(gp__gradient *g, ptrdiff_t n)
 		GP__FOR(i, n) {
 			gp__gradient_values(g, i, &z, k ? t->point : g->u + i * p->columns,
 					k ? NULL : t->A + i * p->M, k ? g->H_gamma : g->H + i * groups * z.ld);
-			if (z.weights && gp__gradient_of_mean(g)) gp__gradient_terms(g, z.m);
 			for (ptrdiff_t q = 0; z.weights && gp__gradient_of_mean(g) && q < P; q++)
 				gp__gradient_sum(g, i, z.m, z.weights + q * z.ld,
 						g->dmean + ((t->first + q) * t->ld + i) * D);
@@ -10622,7 +10650,6 @@ static void gp__gradient_var(gp__gradient *g, ptrdiff_t n)
 	gp__predict_points(t, t->v.beta, M, t->v.beta_centre);
 	GP__FOR(i, n) {
 		gp__gradient_place(g, g->u + i * t->p->columns, g->H + i * groups * ld, ld);
-		gp__gradient_terms(g, M);
 		GP__FOR(q, t->P) {
 			odvgp_real *dvar = g->dvar + ((t->first + q) * t->ld + i) * D;
 			if (g->diag && gp__gradient_has_prior(t, i, q))
@@ -13522,6 +13549,7 @@ static int gp__adapt_kernel(gp__adapt *g)
 		}
 	}
 	gp__copy(v.hyp, g->theta, t->p->nhyp);
+	gp__kernel_hyp(t->job, v.hyp);
 	gp__copy(v.lik_params, g->theta + t->p->nhyp, t->p->lik_params);
 	GP__FOR(j, M) {
 		gp__online_point(t, j);
@@ -13690,27 +13718,20 @@ ODVGP_API GP__COLD size_t odvgp_online_seal(odvgp_online *o, odvgp_info *info)
 
 /* ---- >>rows   predictions row by row, for controllers
 
-	odvgp_compact rewrites a predictor of one layer of points as a smaller block, which builds with
-	ODVGP_PREDICT_ONLY serve. The formulas are those of >>predictor, with loops over the points and
-	nothing else. Scales of the inputs, centres and lengthscales of ard are folded into a shift and
-	a factor of each column,
+	odvgp_compact rewrites a predictor of one layer of points for builds with ODVGP_PREDICT_ONLY.
+	Scales of the inputs, centres and lengthscales of ard are a shift and a factor of each column,
 
 		u_c = factor_c (x - shift_c),    periodic: a_c (cos u_c, sin u_c).
 
-	Triangles are packed by rows: L, with 1 / L_ii on its diagonal, and R^T for S = R R^T, or B^T
-	(GP__FACTOR_OF_S). With T = R^T A the gradient of the variance is
+	Triangles are packed by rows: L, with 1 / L_ii on its diagonal, and R^T for S = R R^T, or B^T.
+	With T = R^T A the gradient of the variance is
 
 		dvar = dk(x,x) - 2 sum_j c_j dk(z_j,x),    c = L^-T (A - R T);
 
 	with an inverse, T = L_H^-1 B^T K(Zb,x) and c = B L_H^-T T.
 
-	A block is a head of 32-bit numbers, the kernel's words, and reals at positions that follow from
-	the head. A row costs a Cortex-M4F about 600 + (M + Mg) (3 C + 60) instructions for C columns and
-	one base kernel of a distance, 3 M^2 for the variance of each output, whatever its numbers are,
-	and as much for gradients.
-
-	Moments of y without a closed form are integrals by trapezoid rules, which converge
-	geometrically for smooth integrands; SOFTMAX and LOGIT add noise to f, as in gp__softmax_log_p.
+	A row costs a Cortex-M4F about 1,000 + (M + Mg) (4 C + 35) instructions for C columns
+	and one base kernel of a distance, and 3 M^2 for the variance of each output and its gradient.
 
 	To add a base kernel, add its case in gp__rows_base; a likelihood, in gp__y_ok and gp__row_y. */
 
@@ -13840,8 +13861,7 @@ static void gp__rows_next_unit(const gp__compact *p, gp__compact_view *v)
 }
 #undef GP__X
 
-/*	Each step is one-to-one in the sum: a change of one word is always seen. Without the products of
-	64 bits in gp__checksum, which a controller has to put together. */
+/*	Each step is one-to-one in the sum: a change of one word is always seen. */
 static uint32_t gp__rows_sum(const gp__compact *p)
 {
 	const uint32_t *word = &p->D, *end = (const uint32_t *)((uintptr_t)p + p->bytes);
@@ -13853,10 +13873,9 @@ static uint32_t gp__rows_sum(const gp__compact *p)
 	return sum;
 }
 
-/*	Room for k(Z,x): all points of beta, and as many of gamma at a time; spare for one of several
-	base kernels. */
-#define GP__ROWS_SPARE   16
-#define GP__ROWS_ROOM(p) ((size_t)(p)->M + GP__ROWS_SPARE)
+/*	Room for k(Z,x) of the points of beta; spare: for an expression's operands, at most nodes / 2. */
+#define GP__ROWS_SPARE(p) ((size_t)GP__MAX(16, (p)->nodes / 2))
+#define GP__ROWS_ROOM(p)  ((size_t)(p)->M + GP__ROWS_SPARE(p))
 
 /*	A unit's prediction in the caller's scratch; gp__row_init returns its reals. */
 typedef struct gp__row {
@@ -13864,13 +13883,14 @@ typedef struct gp__row {
 	gp__compact_view v;
 	size_t first, P;                /* the unit's processes */
 	int bad;                        /* X is not finite here: the prior's moments stand */
-	int single;                     /* gp__row_leaf or _chain serves, in loops without arrays */
-	odvgp_real prior;               /* what it has for k(x,x) */
+	int single;                     /* one base kernel of a distance: its variance is k(x,x) */
 	odvgp_real *u, *A, *mean, *var; /* [columns], [room], [P] of all units */
+	/* k(Z,x) of n > 0 points, or k(x,x) at u itself, `to` [n]; slope: [n,groups] for gradients */
+	void (*kernels)(const struct gp__row *r, size_t n, const odvgp_real *Z, odvgp_real *to,
+			odvgp_real *slope);
 	odvgp_real *T;                  /* [M] for gradients or an inverse */
-	/* for gradients: slope [room+1,groups], NULL in predictions, c [P,M+1], derivatives in u
-	   [P,columns] and, of all units, in X [P,D]; then what points, a process, a unit and a row do
-	   with them, or NULL, so that predictions do not link it */
+	/* for gradients: slope [room+1,groups] or NULL, c [P,M+1], derivatives in u [P,columns] and, of
+	   all units, in X [P,D]; hooks, or NULL, so that predictions do not link them */
 	odvgp_real *slope, *c, *mean_by_u, *var_by_u, *mean_by_x, *var_by_x;
 	void (*slopes)(const struct gp__row *r, size_t n, const odvgp_real *z, const odvgp_real *slope,
 			const odvgp_real *w, size_t step, odvgp_real *to);
@@ -13885,7 +13905,7 @@ typedef struct gp__row {
 
 static size_t gp__row_init(const gp__compact *p, gp__row *r, int gradients, odvgp_real *scratch)
 {
-	const size_t P = p->P, own = gradients ? P * p->D : 0;
+	size_t P = p->P, own = gradients ? P * p->D : 0;
 	uintptr_t at = (uintptr_t)scratch;
 	r->p = p;
 	r->P = P / p->units;
@@ -13914,20 +13934,10 @@ static size_t gp__row_init(const gp__compact *p, gp__row *r, int gradients, odvg
 }
 
 #ifdef ODVGP_PREDICT_ONLY
-/* --- vectors --- */
-
 GP__INLINE odvgp_real gp__rows_distance(size_t n, const odvgp_real *x, const odvgp_real *z)
 {
-	const odvgp_real *end = x + n;
 	odvgp_real s = 0;
-	GP__ARM_BY(2, n,
-			"vldmia %1!, {s0-s1}; vldmia %2!, {s2-s3}; vsub.f32 s0, s0, s2;"
-			"vsub.f32 s1, s1, s3; vmla.f32 %3, s0, s0; vmla.f32 %3, s1, s1;",
-			"+r"(x), "+r"(z), "+t"(s))
-	while (x != end) {
-		const odvgp_real d = *x++ - *z++;
-		s += d * d;
-	}
+	for (const odvgp_real *end = x + n; x != end; x++, z++) s += (*x - *z) * (*x - *z);
 	return s;
 }
 
@@ -13973,24 +13983,27 @@ GP__INLINE odvgp_real gp__rows_choose(int condition, odvgp_real x, odvgp_real y)
 /* clang-format on */
 #define GP__ROWS_TOP(c)    p = GP__R(c);
 #define GP__ROWS_HORNER(c) p = p * f + GP__R(c);
+#define GP__ROWS_ONE(c)    GP__R(c),
 #define GP__LOG2_E         GP__R(1.44269504088896340736)
+#define GP__LN2            GP__R(0.69314718055994530942)
+#define GP__THIRD          GP__R(0.33333333333333333333)
 
-/*	2^x for x <= 0, right to a rounding error of 1; 0 where it would be subnormal, which is slow
-	without an FPU. */
+/*	2^x for x <= 0, right to a rounding error of 1; 0 where it might be subnormal, which is slow
+	without an FPU: where the bits of n are below GP__POWER_LEAST. */
+#define GP__POWER_LEAST (gp__bits_c(GP__R(GP__ROUND)) + 2 - GP__BIAS)
 GP__INLINE odvgp_real gp__rows_power(odvgp_real x)
 {
-	x = GP__MAX(x, GP__R(1 - GP__BIAS));
-	const odvgp_real round = GP__R(GP__ROUND), n = gp__stored_c(x + round), f = x - (n - round);
+	odvgp_real round = GP__R(GP__ROUND), n = gp__stored_c(x + round), f = x - (n - round);
 	odvgp_real p;
 	GP__P_POWER(GP__ROWS_TOP, GP__ROWS_HORNER)
-	return gp__real_c(gp__bits_c(p) + (gp__bits_c(n) << GP__MANTISSA)) -
-		   gp__real_c((gp__u_c)1 << GP__MANTISSA); /* what x at its least gives */
+	p = gp__real_c(gp__bits_c(p) + (gp__bits_c(n) << GP__MANTISSA));
+	return gp__rows_choose(gp__bits_c(n) - GP__POWER_LEAST < GP__BIAS, p, 0);
 }
 
 /*	cos and sin of 2 pi t by quarter turns. */
 static void gp__rows_turn(odvgp_real t, odvgp_real *cosine, odvgp_real *sine)
 {
-	const odvgp_real round = GP__R(GP__ROUND), quarter = GP__R(1.57079632679489661923),
+	odvgp_real round = GP__R(GP__ROUND), quarter = GP__R(1.57079632679489661923),
 					 most = round / 8;
 	/* without its whole turns; larger numbers have nothing else */
 	t = gp__rows_choose((t < most) & (t > -most), t - (gp__stored_c(t + round) - round), 0);
@@ -14009,32 +14022,48 @@ static void gp__rows_turn(odvgp_real t, odvgp_real *cosine, odvgp_real *sine)
 
 /* --- kernels --- */
 
-/*	v q(t) e^-t at r^2 = s / by, the rbf also of circles; t = rate s (rbf) or sqrt(rate s). */
-GP__INLINE odvgp_real gp__rows_rate(uint32_t kind, odvgp_real by)
+/*	What a base kernel of this kind reads. */
+static uint32_t gp__rows_reads(uint32_t kind)
 {
-	return by * (kind == GP__MATERN12          ? 1
-						: kind == GP__MATERN32 ? 3
-						: kind == GP__MATERN52 ? 5
-											   : GP__R(0.5));
+	if (kind >= GP__CONSTANT) return GP__NO_INPUT; /* sums and products, too */
+	if (kind >= GP__LINEAR) return GP__INNER_PRODUCT;
+	return kind == GP__PERIODIC ? GP__CIRCLE : GP__DISTANCE;
 }
 
-/*	The value, and its derivative in s to slope, unless NULL. */
-GP__INLINE odvgp_real gp__rows_radial(
-		uint32_t kind, odvgp_real v, odvgp_real rate, odvgp_real s, odvgp_real *slope)
+#define GP__ROWS_MATERN(kind) ((kind)-1u < GP__MATERN52) /* rbf is 0, periodic above */
+
+/*	A base kernel of a distance, r^2 = s / by: 2^-t (q_0 + q_1 t + q_2 t^2), t = rate s, for Materns
+	sqrt(rate s). c: rate, q_2, q_1, q_0. */
+static void gp__rows_law(uint32_t kind, odvgp_real v, odvgp_real by, odvgp_real *c)
 {
-	const odvgp_real third = GP__R(0.33333333333333333333);
-	const int matern = kind - 1u < GP__MATERN52; /* rbf is 0, periodic above */
-	odvgp_real t = rate * s, q = 1, e;
-	if (matern) t = gp__rows_sqrt(t);
-	e = v * gp__rows_power(-GP__LOG2_E * t);
-	if (slope) *slope = -rate * e;
-	if (!matern) return e;
-	if (kind != GP__MATERN12) q += t;
-	if (slope)
-		*slope *= GP__R(0.5) * (kind == GP__MATERN12          ? (t > 0 ? 1 / t : 0)
-									   : kind == GP__MATERN52 ? q * third
-															  : 1);
-	return e * (kind == GP__MATERN52 ? q + t * t * third : q);
+	odvgp_real nu = kind == GP__MATERN12 ? 1 : kind == GP__MATERN32 ? 3 : 5;
+	int matern = GP__ROWS_MATERN(kind);
+	c[0] = by * GP__LOG2_E * (matern ? GP__LOG2_E * nu : GP__R(0.5));
+	c[2] = matern && kind != GP__MATERN12 ? GP__LN2 * v : 0;
+	c[1] = kind == GP__MATERN52 ? GP__THIRD * GP__LN2 * c[2] : 0;
+	c[3] = v;
+}
+
+/*	Its value, and t to *at. */
+GP__INLINE odvgp_real gp__rows_value(
+		uint32_t kind, const odvgp_real *c, odvgp_real s, odvgp_real *at)
+{
+	odvgp_real t = c[0] * s, q = c[3];
+	if (GP__ROWS_MATERN(kind)) {
+		t = gp__rows_sqrt(t);
+		q += t * (c[2] + t * c[1]);
+	}
+	*at = t;
+	return gp__rows_power(-t) * q;
+}
+
+/*	Its derivative in s, from the value k and t. */
+GP__INLINE odvgp_real gp__rows_slope(uint32_t kind, odvgp_real by, odvgp_real k, odvgp_real t)
+{
+	odvgp_real q = 1 + (t *= GP__LN2), slope = GP__R(-0.5) * by * k;
+	if (kind == GP__MATERN12) return t > 0 ? slope / t : 0;
+	if (kind == GP__MATERN32) return 3 * slope / q;
+	return kind == GP__MATERN52 ? 5 * GP__THIRD * slope * q / (q + t * t * GP__THIRD) : slope;
 }
 
 /*	A base kernel's value at the geometry s, and its derivative in s. self: of a point with
@@ -14042,7 +14071,7 @@ GP__INLINE odvgp_real gp__rows_radial(
 static odvgp_real gp__rows_base(
 		uint32_t node, const odvgp_real *par, odvgp_real s, int self, odvgp_real *slope)
 {
-	const uint32_t kind = node & 255;
+	uint32_t kind = node & 255;
 	odvgp_real v = par[0], by = par[1], e;
 	*slope = 0;
 	if (kind == GP__CONSTANT && GP__KERNEL_HAS(GP__CONSTANT)) return v;
@@ -14057,13 +14086,14 @@ static odvgp_real gp__rows_base(
 		*slope = v * (odvgp_real)(node >> 16) * power;
 		return power * t;
 	}
-	odvgp_real rate = gp__rows_rate(kind, by), plus = 0;
+	odvgp_real plus = 0, c[4], t;
 	if (kind == GP__RQ && GP__KERNEL_HAS(GP__RQ)) { /* an rbf of log(1 + plus) */
 		plus = GP__MIN(GP__R(GP__FAR), by * s / (2 * par[2]));
 		s = par[2] * gp__rows_log1p(plus);
-		rate = 1;
 	}
-	e = gp__rows_radial(kind, v, rate, s, slope);
+	gp__rows_law(kind, v, kind == GP__RQ ? 2 : by, c);
+	e = gp__rows_value(kind, c, s, &t);
+	*slope = gp__rows_slope(kind, kind == GP__RQ ? 2 : by, e, t);
 	if (kind == GP__RQ && GP__KERNEL_HAS(GP__RQ)) *slope *= GP__R(0.5) * by / (1 + plus);
 	return e;
 }
@@ -14071,54 +14101,9 @@ static odvgp_real gp__rows_base(
 /*	additive's function of one column at the distance t, and its derivative in t^2 to slope. */
 static odvgp_real gp__rows_column(odvgp_real v, odvgp_real t, odvgp_real *slope)
 {
-	const odvgp_real par[3] = {v, 1, 1};
+	odvgp_real par[3] = {v, 1, 1};
 	return gp__rows_base(GP__MATERN52, par, t * t, 0, slope);
 }
-
-/*	k(x,z) for prepared inputs; slope, or NULL: [groups] its derivatives in the geometries. */
-static odvgp_real gp__rows_kernel(const gp__compact *p, const gp__compact_view *v,
-		const odvgp_real *x, const odvgp_real *z, odvgp_real *slope)
-{
-	odvgp_real geometry[ODVGP_MAX_BASE_KERNELS], value[GP__MAX_NODES], d[GP__MAX_NODES];
-	const int self = x == z;
-	const odvgp_real *variance = v->variance;
-	for (uint32_t g = 0; g < p->groups; variance += v->group[g++] >> 8) {
-		const uint32_t columns = v->group[g] >> 8;
-		geometry[g] = 0;
-		if ((v->group[g] & 255) == GP__INNER_PRODUCT)
-			for (uint32_t c = 0; c < columns; c++) geometry[g] += x[c] * z[c];
-		else if (GP__ROWS_BY_COLUMN(v->group[g]))
-			for (uint32_t c = 0; c < columns; c++)
-				geometry[g] += gp__rows_column(variance[c], x[c] - z[c], d);
-		else geometry[g] = gp__rows_distance(columns, x, z);
-		x += columns;
-		z += columns;
-	}
-	for (uint32_t t = 0; t < p->nodes; t++) {
-		const uint32_t node = v->node[t], kind = node & 255, a = node >> 8 & 255, b = node >> 16;
-		if (kind < GP__ROWS_SUM)
-			value[t] = gp__rows_base(node, v->par + 3 * t, a == 255 ? 0 : geometry[a], self, d + t);
-		else value[t] = kind == GP__ROWS_SUM ? value[a] + value[b] : value[a] * value[b];
-	}
-	const odvgp_real k = value[p->nodes - 1];
-	if (!slope) return k;
-	/* value[t] becomes dk/d(value of t) in turn; what operands had is read before */
-	for (uint32_t g = 0; g < p->groups; g++) slope[g] = 0;
-	value[p->nodes - 1] = 1;
-	for (uint32_t t = p->nodes; t-- > 0;) {
-		const uint32_t node = v->node[t], kind = node & 255, a = node >> 8 & 255, b = node >> 16;
-		const odvgp_real up = value[t];
-		if (kind == GP__ROWS_PRODUCT) {
-			const odvgp_real left = value[a];
-			value[a] = up * value[b];
-			value[b] = up * left;
-		} else if (kind == GP__ROWS_SUM) value[a] = value[b] = up;
-		else if (a != 255) slope[a] += up * d[t];
-	}
-	return k;
-}
-
-/* --- triangles --- */
 
 /*	x <- L^-T x. */
 static void gp__rows_solve_transposed(size_t n, const odvgp_real *L, odvgp_real *x)
@@ -14153,7 +14138,7 @@ static odvgp_real gp__rows_product(
 	const odvgp_real *row = *R;
 	odvgp_real square = 0;
 	for (; n > 0; row += n--, A++) {
-		const odvgp_real sum = gp__rows_dot(n, row, A);
+		odvgp_real sum = gp__rows_dot(n, row, A);
 		if (T) *T++ = sum;
 		square += sum * sum;
 	}
@@ -14170,11 +14155,9 @@ static void gp__rows_product_back(
 	*R = row;
 }
 
-/* --- one row --- */
-
 static void gp__row_inputs(gp__row *r, const odvgp_real *x)
 {
-	const odvgp_real most = GP__R(GP__FAR_ROOT);
+	odvgp_real most = GP__R(GP__FAR_ROOT);
 	const gp__compact_view *v = &r->v;
 	const uint32_t *group = v->group;
 	for (uint32_t c = 0, end = 0, geometry = 0; c < r->p->columns; c++) {
@@ -14193,81 +14176,162 @@ static void gp__row_inputs(gp__row *r, const odvgp_real *x)
 /*	Whether a base kernel is a function of a distance alone. */
 #define GP__ROWS_RADIAL(kind) (GP__ONLY_RADIAL || (kind) <= GP__MATERN52 || (kind) == GP__PERIODIC)
 
-/*	The base kernel of node t, one of these, at n > 0 points. */
-static void gp__row_leaf(
-		const gp__row *r, uint32_t t, size_t n, const odvgp_real *Z, odvgp_real *to)
+/*	A node of a distance, with so many columns before its own, at n > 0 points. at [n] <- t of gp__rows_law; may
+	be `to`. */
+static void gp__row_radial(const gp__row *r, uint32_t node, size_t before, size_t n,
+		const odvgp_real *Z, odvgp_real *to, odvgp_real *at)
 {
-	const uint32_t kind = r->v.node[t] & 255, *group = r->v.group,
-				   *own = group + (r->v.node[t] >> 8 & 255);
-	const odvgp_real v = r->v.par[3 * t], rate = gp__rows_rate(kind, r->v.par[3 * t + 1]),
-					 *u = r->u;
-	odvgp_real *slope = r->slope;
-	for (; group < own; group++) {
-		u += *group >> 8;
-		Z += *group >> 8;
-	}
-	const size_t columns = r->p->columns, its = *own >> 8;
-	do {
-		*to++ = gp__rows_radial(kind, v, rate, gp__rows_distance(its, u, Z), slope);
-		if (slope) slope++;
-		Z += columns;
-	} while (--n > 0);
+	uint32_t kind = r->v.node[node] & 255;
+	size_t own = r->v.group[r->v.node[node] >> 8 & 255] >> 8, columns = r->p->columns;
+	const odvgp_real *par = r->v.par + 3 * node, *u = r->u + before;
+#if defined(GP__ARM_FPU) && defined(__OPTIMIZE__) /* else there are too few registers */
+	/* one instruction loads all factors, as a product with a sum destroys one. s1: rounds, s2-s8: of
+	   2^f, f in s13, s9-s12: the law, s15: 0; the lowest bits of n say what is to do */
+	odvgp_real all[] = {GP__R(GP__ROUND), GP__P_POWER(GP__ROWS_ONE, GP__ROWS_ONE) 0, 0, 0, 0};
+	const odvgp_real *x = u, *end = u + own;
+	uint32_t bits, skip = (uint32_t)(columns - own) * sizeof *Z;
+	n = 4 * (n - 1) + 2 * (size_t)GP__ROWS_MATERN(kind) + own % 2;
+	gp__rows_law(kind, par[0], par[1], all + 8);
+	__asm__ volatile(
+			".syntax unified\n vmov.f32 s15, #1.0; vsub.f32 s15, s15, s15;"
+			"1: mov %[x], %[u]; vmov.f32 s0, s15; tst %[n], #1; beq 2f;"
+			"vldmia %[x]!, {s1}; vldmia %[Z]!, {s3}; vsub.f32 s1, s1, s3; vmla.f32 s0, s1, s1; b 3f;"
+			"2: vldmia %[x]!, {s1-s2}; vldmia %[Z]!, {s3-s4}; vsub.f32 s1, s1, s3;"
+			"vsub.f32 s2, s2, s4; vmla.f32 s0, s1, s1; vmla.f32 s0, s2, s2;"
+			"3: cmp %[x], %[e]; bne 2b; vldmia %[c], {s1-s12}; vmul.f32 s0, s0, s9;"
+			"tst %[n], #2; beq 4f; vsqrt.f32 s0, s0; 4: vstmia %[t]!, {s0};"
+			"vsub.f32 s13, s1, s0; vmov %[b], s13; vsub.f32 s13, s1, s13; vsub.f32 s13, s13, s0;"
+			"vmla.f32 s3, s2, s13; vmla.f32 s4, s3, s13; vmla.f32 s5, s4, s13;"
+			"vmla.f32 s6, s5, s13; vmla.f32 s7, s6, s13; vmla.f32 s8, s7, s13;"
+			"vmov %[x], s8; add %[x], %[x], %[b], lsl #23; vmov s8, %[x];"
+			"vmla.f32 s11, s10, s0; vmla.f32 s12, s11, s0; vmul.f32 s8, s8, s12;"
+			"cmp %[b], %[l]; it lt; vmovlt.f32 s8, s15; vstmia %[to]!, {s8};"
+			"add %[Z], %[Z], %[s]; subs %[n], %[n], #4; bcs 1b;"
+			: [x] "+&r"(x), [Z] "+&r"(Z), [to] "+&r"(to), [t] "+&r"(at), [n] "+&r"(n), [b] "=&r"(bits)
+			: [u] "r"(u), [e] "r"(end), [c] "r"(all), [s] "r"(skip), [l] "r"(GP__POWER_LEAST)
+			: "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11", "s12", "s13",
+			"s15", "cc", "memory");
+#else
+	odvgp_real law[4];
+	gp__rows_law(kind, par[0], par[1], law);
+	for (; n > 0; n--, Z += columns)
+		*to++ = gp__rows_value(kind, law, gp__rows_distance(own, u, Z), at++);
+#endif
 }
 
-/*	k(Z,x) of n points to r->A, and k(x,x) to r->prior, of several base kernels that are all of
-	distances and a chain: one operand of each operation is a base kernel. Returns 0 if they are
-	not. */
-static int gp__row_chain(gp__row *r, size_t n, const odvgp_real *Z)
+/*	Any other node; at <- its derivatives in the geometry. */
+GP__NOINLINE void gp__row_other(const gp__row *r, uint32_t t, size_t before, size_t n,
+		const odvgp_real *Z, odvgp_real *to, odvgp_real *at)
 {
-	const uint32_t *node = r->v.node;
-	odvgp_real *spare = r->A + r->p->M;
-	for (uint32_t t = 0, last = 0; t < r->p->nodes; t++) {
-		const uint32_t kind = node[t] & 255;
-		uint32_t a = node[t] >> 8 & 255, b = node[t] >> 16;
-		if (kind < GP__ROWS_SUM) {
-			if (!GP__ROWS_RADIAL(kind)) return 0;
-			continue;
+	uint32_t node = r->v.node[t], g = node >> 8 & 255;
+	const odvgp_real *u = r->u + before;
+	for (; n > 0; n--, Z += r->p->columns) {
+		odvgp_real s = 0, slope;
+		for (uint32_t c = 0; g < 255 && c < r->v.group[g] >> 8; c++) {
+			odvgp_real d = u[c] - Z[c], by = d;
+			if ((r->v.group[g] & 255) == GP__INNER_PRODUCT) d = u[c], by = Z[c];
+			s += GP__ROWS_BY_COLUMN(r->v.group[g])
+						 ? gp__rows_column(r->v.variance[before + c], d, &slope)
+						 : d * by;
 		}
-		if (!last) {
-			last = a;
-			r->prior = r->v.par[3 * a];
-			if (n) gp__row_leaf(r, a, n, Z, r->A);
-		}
-		if (a == last) a = b, b = last;
-		if (b != last || (node[a] & 255) >= GP__ROWS_SUM) return 0;
-		const odvgp_real v = r->v.par[3 * a];
-		r->prior = kind == GP__ROWS_SUM ? r->prior + v : r->prior * v;
-		for (size_t j = 0; j < n; j++) {
-			if (j % GP__ROWS_SPARE == 0)
-				gp__row_leaf(r, a, GP__MIN(GP__ROWS_SPARE, n - j), Z + j * r->p->columns, spare);
-			const odvgp_real k = r->A[j], e = spare[j % GP__ROWS_SPARE];
-			r->A[j] = kind == GP__ROWS_SUM ? k + e : k * e;
-		}
-		last = t;
+		s = gp__rows_base(node, r->v.par + 3 * t, s, Z == u, &slope);
+		*at++ = slope;
+		*to++ = s;
 	}
-	return 1;
 }
 
-/*	k(Z,x) of n > 0 points to r->A; for gradients, derivatives in the geometries to r->slope. */
-static void gp__row_kernels(gp__row *r, size_t n, const odvgp_real *Z)
+/*	Node t, a base kernel, at n > 0 points, or with Z = r->u at x itself; at [n] as of these. */
+static void gp__row_leaf(const gp__row *r, uint32_t t, size_t n, const odvgp_real *Z,
+		odvgp_real *to, odvgp_real *at)
 {
-	const size_t columns = r->p->columns;
-	odvgp_real *k = r->A, *slope = r->slope;
-	if (r->single) {
-		if (r->p->nodes == 1) gp__row_leaf(r, 0, n, Z, k);
-		else gp__row_chain(r, n, Z);
+	uint32_t node = r->v.node[t], kind = node & 255;
+	size_t before = 0;
+	for (uint32_t g = kind < GP__CONSTANT ? node >> 8 & 255 : 0; g > 0; g--)
+		before += r->v.group[g - 1] >> 8;
+	if (!GP__ROWS_RADIAL(kind)) gp__row_other(r, t, before, n, Z + before, to, at);
+	else if (Z != r->u) gp__row_radial(r, t, before, n, Z + before, to, at);
+	else {
+		*at = 0;
+		*to = r->v.par[3 * t];
+	}
+}
+
+/*	Nodes in their order work on a stack: results are at `to`, operands above in what is spare. */
+static void gp__row_values(const gp__row *r, size_t n, const odvgp_real *Z, odvgp_real *to,
+		odvgp_real *slope)
+{
+	uint32_t nodes = r->p->nodes;
+	size_t most = nodes > 1 ? GP__ROWS_SPARE(r->p) / (nodes / 2) : n;
+	odvgp_real *const spare = r->A + r->p->M;
+	(void)slope;
+	for (size_t m; n > 0; n -= m, Z += m * r->p->columns, to += m) {
+		size_t above = 0;
+		m = GP__MIN(most, n);
+		for (uint32_t t = 0; t < nodes; t++) {
+			uint32_t kind = r->v.node[t] & 255;
+			if (kind < GP__ROWS_SUM) {
+				odvgp_real *at = t ? spare + above : to;
+				gp__row_leaf(r, t, m, Z, at, at);
+				above += t ? m : 0;
+				continue;
+			}
+			const odvgp_real *b = spare + (above -= m);
+			odvgp_real *a = above ? spare + above - m : to;
+			for (size_t i = 0; i < m; i++) a[i] = kind == GP__ROWS_SUM ? a[i] + b[i] : a[i] * b[i];
+		}
+	}
+}
+
+/*	The same with derivatives. */
+GP__NOINLINE void gp__row_tree(const gp__row *r, size_t n, const odvgp_real *Z, odvgp_real *to,
+		odvgp_real *slope)
+{
+	uint32_t nodes = r->p->nodes, groups = r->p->groups;
+	odvgp_real value[GP__MAX_NODES], d[GP__MAX_NODES];
+	for (; n > 0; n--, Z += r->p->columns, slope += groups) {
+		for (uint32_t t = 0; t < nodes; t++) {
+			uint32_t kind = r->v.node[t] & 255, a = r->v.node[t] >> 8 & 255;
+			if (kind == GP__ROWS_SUM) value[t] = value[a] + value[t - 1];
+			else if (kind == GP__ROWS_PRODUCT) value[t] = value[a] * value[t - 1];
+			else gp__row_leaf(r, t, 1, Z, value + t, d + t);
+			if (GP__ROWS_RADIAL(kind) && kind < GP__ROWS_SUM)
+				d[t] = gp__rows_slope(kind, r->v.par[3 * t + 1], value[t], d[t]);
+		}
+		*to++ = value[nodes - 1];
+		/* value[t] becomes dk/d(value of t) in turn; what operands had is read before */
+		for (uint32_t g = 0; g < groups; g++) slope[g] = 0;
+		value[nodes - 1] = 1;
+		for (uint32_t t = nodes; t-- > 0;) {
+			uint32_t kind = r->v.node[t] & 255, a = r->v.node[t] >> 8 & 255;
+			if (kind < GP__ROWS_SUM) {
+				if (a != 255) slope[a] += value[t] * d[t];
+				continue;
+			}
+			odvgp_real left = kind == GP__ROWS_SUM ? 1 : value[a];
+			value[a] = kind == GP__ROWS_SUM ? value[t] : value[t] * value[t - 1];
+			value[t - 1] = value[t] * left;
+		}
+	}
+}
+
+/*	Of one base kernel of a distance they follow from its values and t. */
+static void gp__row_derivatives(const gp__row *r, size_t n, const odvgp_real *Z, odvgp_real *to,
+		odvgp_real *slope)
+{
+	uint32_t kind = r->v.node[0] & 255;
+	odvgp_real by = r->v.par[1];
+	if (!r->single) {
+		gp__row_tree(r, n, Z, to, slope);
 		return;
 	}
-	for (; n > 0; n--, Z += columns) {
-		*k++ = gp__rows_kernel(r->p, &r->v, r->u, Z, slope);
-		if (slope) slope += r->p->groups;
-	}
+	gp__row_radial(r, 0, 0, n, Z, to, slope);
+	for (; n > 0; n--, slope++) *slope = gp__rows_slope(kind, by, *to++, *slope);
 }
 
 /*	Adds a [n,P]'s products with r->A to the means. */
 static void gp__row_sums(gp__row *r, size_t n, const odvgp_real *a)
 {
-	const size_t P = r->P;
+	size_t P = r->P;
 	odvgp_real *mean = r->mean + r->first;
 	if (P == 1) *mean += gp__rows_dot(n, r->A, a);
 	else
@@ -14278,7 +14342,7 @@ static void gp__row_sums(gp__row *r, size_t n, const odvgp_real *a)
 /*	Process q's T, stored if r->T has room, and |T|^2. */
 static odvgp_real gp__row_factor(gp__row *r, size_t q, const odvgp_real **R)
 {
-	const size_t M = r->p->M, Mr = r->p->M_factor;
+	size_t M = r->p->M, Mr = r->p->M_factor;
 	odvgp_real *T = r->p->factor == GP__FACTOR_OF_S && !r->slope ? NULL : r->T, square;
 	if (r->p->factor == GP__DIAGONAL_OF_INVERSE && GP__MEMBERS_INVERSE)
 		for (size_t j = 0; j < M; j++) T[j] = *(*R)++ * r->A[j];
@@ -14290,12 +14354,12 @@ static odvgp_real gp__row_factor(gp__row *r, size_t q, const odvgp_real **R)
 	return GP__MEMBERS_INVERSE ? gp__rows_solve(M, r->v.L + q * (M * (M + 1) / 2), T) : 0;
 }
 
-/*	c of process q, whose R this is, and behind it -1 for dk(x,x), where both points move; kept 0:
-	without the part that is not above 0. T is lost. */
+/*	c of process q, and behind it -1 for dk(x,x), where both points move; kept 0: without the part
+	that is not above 0. T is lost. */
 static void gp__row_weights(gp__row *r, size_t q, const odvgp_real *R, int kept)
 {
-	const size_t M = r->p->M, Mr = r->p->M_factor;
-	const int dense = r->p->factor == GP__FACTOR_OF_S;
+	size_t M = r->p->M, Mr = r->p->M_factor;
+	int dense = r->p->factor == GP__FACTOR_OF_S;
 	const odvgp_real sign = dense ? GP__R(-1) : GP__R(1),
 					 *L = r->v.L + (dense ? 0 : q * (M * (M + 1) / 2));
 	odvgp_real *c = r->c + q * (M + 1);
@@ -14313,16 +14377,16 @@ static void gp__row_weights(gp__row *r, size_t q, const odvgp_real *R, int kept)
 	if (dense) gp__rows_solve_transposed(M, L, c);
 }
 
-/*	Adds sum_j w_j dk(z_j,x)/du of n > 0 points to `to` [columns], without the factor 2 of distances
-	and -1 of products. slope [n,groups]; w_j are step apart. r->A is lost. */
+/*	Adds sum_j w_j dk(z_j,x)/du to `to` [columns], without the factor 2 of distances and -1 of
+	products. slope [n,groups]; w_j are step apart. r->A is lost. */
 static void gp__row_slopes(const gp__row *r, size_t n, const odvgp_real *z, const odvgp_real *slope,
 		const odvgp_real *w, size_t step, odvgp_real *to)
 {
-	const size_t columns = r->p->columns, groups = r->p->groups;
+	size_t columns = r->p->columns, groups = r->p->groups;
 	const odvgp_real *u = r->u;
 	for (size_t g = 0; g < groups; g++) {
-		const int product = (r->v.group[g] & 255) == GP__INNER_PRODUCT;
-		const int by_column = GP__ROWS_BY_COLUMN(r->v.group[g]);
+		int product = (r->v.group[g] & 255) == GP__INNER_PRODUCT;
+		int by_column = GP__ROWS_BY_COLUMN(r->v.group[g]);
 		const odvgp_real *d = slope + g, *wj = w;
 		odvgp_real *A = r->A;
 		size_t j = n;
@@ -14337,7 +14401,7 @@ static void gp__row_slopes(const gp__row *r, size_t n, const odvgp_real *z, cons
 			A = r->A;
 			two = 1;
 			if (by_column) {
-				const odvgp_real v = r->v.variance[u - r->u];
+				odvgp_real v = r->v.variance[u - r->u];
 				for (odvgp_real by; j > 0; j--, at += columns) {
 					gp__rows_column(v, *u - *at, &by);
 					*to += *A++ * by * (*u - *at);
@@ -14367,13 +14431,13 @@ static void gp__row_to_x(
 		const gp__row *r, odvgp_real scale, const odvgp_real *by_u, odvgp_real *by_x)
 {
 	const gp__compact_view *v = &r->v;
-	const size_t D = r->p->D, columns = r->p->columns;
+	size_t D = r->p->D, columns = r->p->columns;
 	by_x += r->first * D;
 	for (size_t q = 0; q < r->P; q++, by_x += D, by_u += columns)
 		for (size_t g = 0, c = 0, end = 0; g < r->p->groups; g++)
 			for (end += v->group[g] >> 8; c < end; c++) {
 				odvgp_real d = by_u[c] * v->factor[c];
-				const uint32_t geometry = v->group[g] & 255, x = v->source[c];
+				uint32_t geometry = v->group[g] & 255, x = v->source[c];
 				if (geometry == GP__CIRCLE && GP__KERNEL_HAS(GP__PERIODIC)) {
 					/* (cos, sin) moves along (-sin, cos) */
 					d = by_u[c + 1] * r->u[c] - by_u[c] * r->u[c + 1];
@@ -14397,12 +14461,12 @@ static void gp__row_mean(gp__row *r, const odvgp_real *x, int features)
 	for (size_t j = 0, n; j < p->M_gamma; j += n) {
 		const odvgp_real *Z = v->gamma + j * p->columns, *a = v->a + j * r->P;
 		n = GP__MIN(p->nodes > 1 ? p->M : GP__ROWS_ROOM(p), p->M_gamma - j);
-		gp__row_kernels(r, n, Z);
+		r->kernels(r, n, Z, r->A, r->slope);
 		gp__row_sums(r, n, a);
 		for (size_t q = 0; q < r->P && r->slopes; q++)
 			r->slopes(r, n, Z, r->slope, a + q, r->P, r->mean_by_u + q * p->columns);
 	}
-	if (features || alpha) gp__row_kernels(r, p->M, v->beta);
+	if (features || alpha) r->kernels(r, p->M, v->beta, r->A, r->slope);
 	if (alpha) gp__row_sums(r, p->M, alpha);
 	for (size_t q = 0; q < r->P; q++) mean[q] = gp__rows_choose(r->bad, 0, mean[q]) + v->b[q];
 	for (size_t d = 0; d < p->D && p->flags & GP__ROWS_LINEAR; d++)
@@ -14414,11 +14478,11 @@ static void gp__row_mean(gp__row *r, const odvgp_real *x, int features)
 static void gp__row_var(gp__row *r)
 {
 	const gp__compact *p = r->p;
-	const int dense = p->factor == GP__FACTOR_OF_S;
+	int dense = p->factor == GP__FACTOR_OF_S;
 	const odvgp_real *R = r->v.R;
-	odvgp_real prior = r->prior, left, *slope = r->slope;
-	if (slope) slope += p->M * p->groups;
-	if (!r->single) prior = gp__rows_kernel(p, &r->v, r->u, r->u, slope);
+	odvgp_real prior = *r->v.par, left;
+	if (!r->single)
+		r->kernels(r, 1, r->u, &prior, r->slope ? r->slope + p->M * p->groups : NULL);
 	left = prior;
 	if (dense) {
 		left -= gp__rows_solve(p->M, r->v.L, r->A);
@@ -14426,19 +14490,18 @@ static void gp__row_var(gp__row *r)
 	}
 	for (size_t q = 0; q < r->P; q++) {
 		const odvgp_real *own = R;
-		const odvgp_real square = gp__row_factor(r, q, &R), rest = prior - square,
+		odvgp_real square = gp__row_factor(r, q, &R), rest = prior - square,
 						 var = dense ? left + square : (rest < 0 ? 0 : rest);
 		r->var[r->first + q] = gp__rows_choose(r->bad, prior, var);
 		if (r->weights) r->weights(r, q, own, (dense ? left : var) > 0);
 	}
 }
 
-/*	Gradients, after gp__row_var. */
 static void gp__row_gradients(gp__row *r)
 {
 	const gp__compact *p = r->p;
 	const gp__compact_view *v = &r->v;
-	const size_t C = p->columns, P = r->P, M = p->M;
+	size_t C = p->columns, P = r->P, M = p->M;
 	for (size_t k = r->first * p->D; k < (r->first + P) * p->D; k++)
 		r->mean_by_x[k] = r->var_by_x[k] = 0;
 	for (size_t q = 0; q < P; q++) {
@@ -14478,14 +14541,6 @@ static int gp__rows_positive(const odvgp_real *x, size_t n)
 	return ok;
 }
 
-/*	What a base kernel of this kind reads. */
-static uint32_t gp__rows_geometry(uint32_t kind)
-{
-	if (kind >= GP__CONSTANT) return GP__NO_INPUT; /* sums and products, too */
-	if (kind >= GP__LINEAR) return GP__INNER_PRODUCT;
-	return kind == GP__PERIODIC ? GP__CIRCLE : GP__DISTANCE;
-}
-
 /*	Name k of several with a zero behind each. */
 static const char *gp__rows_name(const char *names, uint32_t k)
 {
@@ -14494,18 +14549,18 @@ static const char *gp__rows_name(const char *names, uint32_t k)
 	return names;
 }
 
-/*	Whether every index of the kernel's words is in range, each node has at most one parent,
-	and this build has its kernels, or *what is the name of one that it lacks. */
+/*	Whether the kernel's words are in range, in a stack's order and, or *what names one, of this
+	build. */
 static odvgp_status gp__rows_kernel_check(
 		const gp__compact *p, const gp__compact_view *v, const char **what)
 {
-	uint32_t used[GP__MAX_NODES] = {0}, columns = 0;
+	uint32_t operand[GP__MAX_NODES], operands = 0, columns = 0;
 	if (p->nodes < 1 || p->nodes >= GP__MAX_NODES || p->groups > ODVGP_MAX_BASE_KERNELS)
 		return ODVGP_E_UNSUPPORTED;
 	if (p->groups > p->nodes) return ODVGP_E_FORMAT; /* each is read by some node */
 	for (uint32_t g = 0; g < p->groups; g++) {
-		const uint32_t geometry = v->group[g] & 255, n = v->group[g] >> 8;
-		if (geometry < GP__DISTANCE || geometry > GP__BY_COLUMN || n > p->columns - columns ||
+		uint32_t geometry = v->group[g] & 255, n = v->group[g] >> 8;
+		if (geometry < GP__DISTANCE || geometry > GP__BY_COLUMN || n - 1 >= p->columns - columns ||
 				(geometry == GP__BY_COLUMN && !(p->flags & GP__ROWS_ADDITIVE)) ||
 				(geometry == GP__CIRCLE && n % 2))
 			return ODVGP_E_FORMAT;
@@ -14514,15 +14569,16 @@ static odvgp_status gp__rows_kernel_check(
 	for (uint32_t c = 0; c < p->columns; c++)
 		if (v->source[c] >= p->D) return ODVGP_E_FORMAT;
 	for (uint32_t t = 0; t < p->nodes; t++) {
-		const uint32_t node = v->node[t], kind = node & 255, a = node >> 8 & 255, b = node >> 16;
-		const int leaf = kind < GP__ROWS_SUM;
-		const int additive = kind == GP__LINEAR && a < p->groups && GP__ROWS_BY_COLUMN(v->group[a]);
-		const uint32_t geometry = additive ? (uint32_t)GP__BY_COLUMN : gp__rows_geometry(kind);
-		if (kind > GP__ROWS_PRODUCT || (leaf ? b > GP__MAX_DEGREE : b >= t)) return ODVGP_E_FORMAT;
+		uint32_t node = v->node[t], kind = node & 255, a = node >> 8 & 255, b = node >> 16;
+		int leaf = kind < GP__ROWS_SUM;
+		int additive = kind == GP__LINEAR && a < p->groups && GP__ROWS_BY_COLUMN(v->group[a]);
+		uint32_t geometry = additive ? (uint32_t)GP__BY_COLUMN : gp__rows_reads(kind);
+		if (kind > GP__ROWS_PRODUCT || (leaf && b > GP__MAX_DEGREE)) return ODVGP_E_FORMAT;
 		if (geometry   ? a >= p->groups || (v->group[a] & 255) != geometry
 				: leaf ? a != 255
-					   : a >= t || used[a]++ || used[b]++)
+					   : operands < 2 || operand[--operands] != b || operand[--operands] != a)
 			return ODVGP_E_FORMAT;
+		operand[operands++] = t;
 		if (leaf && !additive && !GP__KERNEL_HAS(kind) && GP__KERNELS_LACK) {
 			*what = gp__rows_name("rbf\0matern12\0matern32\0matern52\0rq\0periodic\0linear\0"
 								  "polynomial\0constant\0white",
@@ -14530,7 +14586,7 @@ static odvgp_status gp__rows_kernel_check(
 			return ODVGP_E_UNSUPPORTED;
 		}
 	}
-	return columns == p->columns ? ODVGP_OK : ODVGP_E_FORMAT;
+	return columns == p->columns && operands == 1 ? ODVGP_OK : ODVGP_E_FORMAT;
 }
 
 /*	Sizes, then words, then reals. */
@@ -14552,28 +14608,23 @@ static odvgp_status gp__rows_check(const gp__compact *p, size_t bytes, const cha
 	if ((uint64_t)p->P * (2 * ((uint64_t)p->D + p->columns) + p->M + 4) >
 			(uint64_t)PTRDIFF_MAX / 2 / sizeof(odvgp_real))
 		return ODVGP_E_UNSUPPORTED;
-	if (p->factor != GP__FACTOR_OF_S && !GP__MEMBERS_INVERSE) {
-		*what = p->factor == GP__DIAGONAL_OF_INVERSE ? "O(M)" : "DECOUPLED";
-		return ODVGP_E_UNSUPPORTED;
-	}
-	if (p->flags & GP__ROWS_ADDITIVE && !GP__KERNEL_HAS(GP__ADDITIVE)) {
-		*what = "additive";
-		return ODVGP_E_UNSUPPORTED;
-	}
-	const uint32_t lik = GP__MIN(p->likelihood, (uint32_t)ODVGP_LIKELIHOOD_COUNT);
-	if (!((0x3fffu & (ODVGP_LIKELIHOODS)) >> lik & 1u)) {
-		*what = !GP__LIKELIHOODS_LACK
-						? "likelihood"
-						: gp__rows_name("gaussian\0bernoulli\0logit\0studentt\0laplace\0poisson\0"
-										"exponential\0negative_binomial\0gamma\0beta\0ordinal\0"
-										"robustmax\0softmax\0heteroscedastic\0likelihood",
-								  lik);
-		return ODVGP_E_UNSUPPORTED;
-	}
+	const char *lack = NULL;
+	if (p->factor != GP__FACTOR_OF_S && !GP__MEMBERS_INVERSE)
+		lack = p->factor == GP__DIAGONAL_OF_INVERSE ? "O(M)" : "DECOUPLED";
+	if (p->flags & GP__ROWS_ADDITIVE && !GP__KERNEL_HAS(GP__ADDITIVE)) lack = "additive";
+	uint32_t lik = GP__MIN(p->likelihood, (uint32_t)ODVGP_LIKELIHOOD_COUNT);
+	if (!((0x3fffu & (ODVGP_LIKELIHOODS)) >> lik & 1u))
+		lack = !GP__LIKELIHOODS_LACK
+					   ? "likelihood"
+					   : gp__rows_name("gaussian\0bernoulli\0logit\0studentt\0laplace\0poisson\0"
+									   "exponential\0negative_binomial\0gamma\0beta\0ordinal\0"
+									   "robustmax\0softmax\0heteroscedastic\0likelihood",
+								 lik);
+	if (lack) return *what = lack, ODVGP_E_UNSUPPORTED;
 	if (p->bytes > bytes || gp__rows_bytes(p) != p->bytes || gp__rows_sum(p) != p->sum)
 		return ODVGP_E_FORMAT;
 	gp__rows_view_of(p, &v);
-	const size_t reals = (p->bytes - gp__rows_head(p)) / sizeof(odvgp_real);
+	size_t reals = (p->bytes - gp__rows_head(p)) / sizeof(odvgp_real);
 	if (!gp__finite(v.x_mean, (ptrdiff_t)reals) || !gp__rows_positive(v.y_scale, p->F))
 		return ODVGP_E_FORMAT;
 #ifdef ODVGP_TRANSFORMS
@@ -14642,12 +14693,10 @@ static odvgp_real gp__rows_mix(
 
 /* --- moments of y, for odvgp_predict_y only --- */
 
-/*	Constant if the build has no other likelihood, or not this one. */
 #define GP__Y_IS(NAME) \
 	(((ODVGP_LIKELIHOODS) == ODVGP_LIK_##NAME || p->likelihood == ODVGP_LIKELIHOOD_##NAME) && \
 			(ODVGP_LIK_##NAME & (ODVGP_LIKELIHOODS)))
-/*	Steps of trapezoid rules, by the distance pi / 2 of Gumbel's singularities; where a normal
-	density, and e^-x, end. */
+/*	Steps of trapezoid rules; where a normal density, and e^-x, end. */
 #ifdef ODVGP_FLOAT
 #define GP__Y_STEP 0.6f
 #define GP__Y_END  5.8f
@@ -14664,7 +14713,6 @@ static odvgp_real gp__y_exp(odvgp_real x)
 	return x < -GP__DECAY_LOW ? 1 / gp__rows_power(-GP__LOG2_E * x) : (odvgp_real)HUGE_VAL;
 }
 
-/*	The normal density, and its distribution function, as in >>vmath. */
 static odvgp_real gp__y_bell(odvgp_real x)
 {
 	return GP__R(0.39894228040143267794) * gp__y_exp(GP__R(-0.5) * x * x);
@@ -14684,16 +14732,16 @@ static odvgp_real gp__y_cdf(odvgp_real x)
 }
 
 /*	E[S(f)], and E[S'(f)] to *slope, for f from N(m, s^2) and S(f) = 1 / (1 + e^-f) or Gumbel's
-	exp(-e^-f): over f for s <= 1, else over noise of the density S', which is below f. */
+	exp(-e^-f): over f for s <= 1, else over noise below f of density S'. */
 static odvgp_real gp__y_smooth(int gumbel, odvgp_real m, odvgp_real s, odvgp_real *slope)
 {
-	const int wide = s > 1;
-	const odvgp_real h = GP__Y_STEP;
-	const int most = (int)((wide ? GP__Y_TAIL : GP__Y_END) / h);
+	int wide = s > 1;
+	odvgp_real h = GP__Y_STEP;
+	int most = (int)((wide ? GP__Y_TAIL : GP__Y_END) / h);
 	odvgp_real sum = 0;
 	*slope = 0;
 	for (int k = -most; k <= most; k++) {
-		const odvgp_real t = h * (odvgp_real)k, f = wide ? t : m + s * t,
+		odvgp_real t = h * (odvgp_real)k, f = wide ? t : m + s * t,
 						 e = gp__y_exp(GP__MIN(80, -f)), S = gumbel ? gp__y_exp(-e) : 1 / (1 + e),
 						 d = S * (gumbel ? e : 1 - S), u = wide ? (m - t) / s : 0,
 						 w = h * (wide ? d : gp__y_bell(t));
@@ -14704,17 +14752,16 @@ static odvgp_real gp__y_smooth(int gumbel, odvgp_real m, odvgp_real s, odvgp_rea
 }
 
 /*	Probabilities to y: the integral of each class's density times the others' distribution
-	functions. ROBUSTMAX's functions are normal; SOFTMAX's have Gumbel noise, for any number of
-	classes. */
+	functions, normal ones (ROBUSTMAX) or with Gumbel noise. */
 static void gp__y_classes(gp__row *r, odvgp_real *y, size_t n)
 {
 	const gp__compact *p = r->p;
-	const int soft = GP__Y_IS(SOFTMAX);
-	const odvgp_real end = GP__Y_END, e = soft ? 0 : r->v.lik[0], jitter = soft ? 0 : r->v.lik[1],
+	int soft = GP__Y_IS(SOFTMAX);
+	odvgp_real end = GP__Y_END, e = soft ? 0 : r->v.lik[0], jitter = soft ? 0 : r->v.lik[1],
 					 other = e / (odvgp_real)(p->F - 1);
 	odvgp_real low = 0, high = 0, step = GP__R(GP__FAR), sum = 0, s, w;
 	for (size_t k = 0; k < p->F; k++) {
-		const odvgp_real m = r->mean[k];
+		odvgp_real m = r->mean[k];
 		y[k * n] = (m - m) + (r->var[k] - r->var[k]);
 		r->var[k] = s = gp__rows_sqrt(GP__MAX(r->var[k], GP__R(1e-10)));
 		step = GP__MIN(step, s);
@@ -14733,10 +14780,10 @@ static void gp__y_classes(gp__row *r, odvgp_real *y, size_t n)
 	}
 	step = GP__MAX(GP__Y_STEP * GP__MAX((odvgp_real)soft, step), (high - low) / 20000);
 	for (int i = 0; i <= 20000 && low + step * (odvgp_real)i < high; i++) {
-		const odvgp_real x = low + step * (odvgp_real)i;
+		odvgp_real x = low + step * (odvgp_real)i;
 		w = step;
 		for (size_t k = 0; k < p->F; k++) {
-			const odvgp_real u = (x - r->mean[k]) / (soft ? 1 : r->var[k]);
+			odvgp_real u = (x - r->mean[k]) / (soft ? 1 : r->var[k]);
 			odvgp_real d, below;
 			s = r->var[k];
 			if (soft) below = gp__y_smooth(1, u, s, &d);
@@ -14755,20 +14802,20 @@ static void gp__y_classes(gp__row *r, odvgp_real *y, size_t n)
 }
 
 /*	Whether the likelihood's numbers, which only moments of y read, fit it. */
-static int gp__y_ok(const gp__compact *p)
+GP__NOINLINE int gp__y_ok(const gp__compact *p)
 {
-	const uint32_t lik = (ODVGP_LIKELIHOODS) == ODVGP_LIK_GAUSSIAN ? 0 : p->likelihood, F = p->F,
+	uint32_t lik = (ODVGP_LIKELIHOODS) == ODVGP_LIK_GAUSSIAN ? 0 : p->likelihood, F = p->F,
 				   T = p->T, Y = p->y_rows, params = p->lik_params;
 	/* positive parameters + 3 for ORDINAL's cut, or a jitter, behind them */
-	const uint32_t shape = (uint32_t)("13021001113400"[lik] - '0');
-	const int ordinal = lik == ODVGP_LIKELIHOOD_ORDINAL, robust = lik == ODVGP_LIKELIHOOD_ROBUSTMAX,
+	uint32_t shape = (uint32_t)("13021001113400"[lik] - '0');
+	int ordinal = lik == ODVGP_LIKELIHOOD_ORDINAL, robust = lik == ODVGP_LIKELIHOOD_ROBUSTMAX,
 			  classes = ordinal | robust | (lik == ODVGP_LIKELIHOOD_SOFTMAX);
 	gp__compact_view v;
 	gp__rows_view_of(p, &v);
 	if (params < shape / 3 || (params != (ordinal ? Y - 1 : shape % 3 + shape / 3) &&
 									  (lik != ODVGP_LIKELIHOOD_GAUSSIAN || params != F)))
 		return 0;
-	const odvgp_real jitter = ordinal || shape < 3 ? 0 : v.lik[params - 1];
+	odvgp_real jitter = ordinal || shape < 3 ? 0 : v.lik[params - 1];
 	return gp__rows_positive(v.lik, params - shape / 3) &&
 		   (classes ? T == 1 : F == T << (lik == ODVGP_LIKELIHOOD_HETEROSCEDASTIC)) &&
 		   (ordinal ? F == 1 : Y == (classes ? F : T)) && jitter >= 0 && jitter < GP__R(0.5) &&
@@ -14779,10 +14826,10 @@ static int gp__y_ok(const gp__compact *p)
 /*	Mean and, to *var, variance of y: gp__exp_moments. */
 static odvgp_real gp__y_rate(const gp__row *row, odvgp_real m, odvgp_real v, odvgp_real *var)
 {
-	const uint32_t lik = row->p->likelihood;
-	const int own = row->p->lik_params > 0,
+	uint32_t lik = row->p->likelihood;
+	int own = row->p->lik_params > 0,
 			  counts = lik == ODVGP_LIKELIHOOD_POISSON || lik == ODVGP_LIKELIHOOD_NEGATIVE_BINOMIAL;
-	const odvgp_real a = own ? row->v.lik[0] : 1, c = counts ? 1 : a,
+	odvgp_real a = own ? row->v.lik[0] : 1, c = counts ? 1 : a,
 					 e = gp__y_exp((counts || own ? m : -m) + GP__R(0.5) * v), r = v,
 					 u = gp__y_exp(v);
 	odvgp_real p, rest;
@@ -14797,11 +14844,11 @@ static odvgp_real gp__y_rate(const gp__row *row, odvgp_real m, odvgp_real v, odv
 /*	BETA's variance for precision a: of y around p = Phi(f), and of p. */
 static odvgp_real gp__y_beta(odvgp_real a, odvgp_real mean, odvgp_real m, odvgp_real s)
 {
-	const odvgp_real h = GP__Y_STEP / GP__MAX(1, GP__MIN(s, 500));
-	const int most = (int)(GP__Y_END / h);
+	odvgp_real h = GP__Y_STEP / GP__MAX(1, GP__MIN(s, 500));
+	int most = (int)(GP__Y_END / h);
 	odvgp_real var = 0;
 	for (int k = -most; k <= most; k++) {
-		const odvgp_real t = h * (odvgp_real)k, p = gp__y_cdf(m + s * t), d = p - mean;
+		odvgp_real t = h * (odvgp_real)k, p = gp__y_cdf(m + s * t), d = p - mean;
 		var += h * gp__y_bell(t) * (p * (1 - p) / (1 + a) + d * d);
 	}
 	return var;
@@ -14811,15 +14858,15 @@ static odvgp_real gp__y_beta(odvgp_real a, odvgp_real mean, odvgp_real m, odvgp_
 static odvgp_real gp__row_y(gp__row *r, size_t i, size_t n, const odvgp_gradient *to)
 {
 	const gp__compact *p = r->p;
-	const int gaussian = GP__Y_IS(GAUSSIAN), student = GP__Y_IS(STUDENTT),
+	int gaussian = GP__Y_IS(GAUSSIAN), student = GP__Y_IS(STUDENTT),
 			  several = GP__Y_IS(SOFTMAX) || GP__Y_IS(ROBUSTMAX);
 	const odvgp_real *par = r->v.lik, a = p->lik_params ? *par : 1;
 	odvgp_real off = 0, cut = 0, below = 0, *y = to->mean ? to->mean : to->var;
 	if (!y) return 0;
 	if (several) gp__y_classes(r, y + i, n);
 	for (size_t t = 0; t < p->y_rows; t++) {
-		const size_t at = t * n + i, f = p->T > 1 ? t : 0;
-		const odvgp_real m = gp__rows_mix(r, f, r->mean, 1, 0),
+		size_t at = t * n + i, f = p->T > 1 ? t : 0;
+		odvgp_real m = gp__rows_mix(r, f, r->mean, 1, 0),
 						 v = gp__rows_mix(r, f, r->var, 1, 1), scale = r->v.y_scale[f],
 						 w = 1 / gp__rows_sqrt(1 + v);
 		odvgp_real mean = m, var = v, e;
@@ -14839,7 +14886,7 @@ static odvgp_real gp__row_y(gp__row *r, size_t i, size_t n, const odvgp_gradient
 			else if (GP__Y_IS(LOGIT)) mean = gp__y_smooth(0, m, gp__rows_sqrt(v), &e);
 			else if (GP__Y_IS(ORDINAL)) {
 				/* par: gaps, the first cut; e: the cut above, in standard deviations of f + noise */
-				const int last = t + 1 == p->y_rows;
+				int last = t + 1 == p->y_rows;
 				cut += last ? 0 : par[(t ? t : p->lik_params) - 1];
 				e = last ? GP__R(GP__FAR_ROOT) : (cut - m) * w;
 				if (!t) below = -GP__R(GP__FAR_ROOT);
@@ -14847,7 +14894,7 @@ static odvgp_real gp__row_y(gp__row *r, size_t i, size_t n, const odvgp_gradient
 									 : gp__y_cdf(e) - gp__y_cdf(below);
 				below = e;
 			} else if (GP__Y_IS(BERNOULLI) || GP__Y_IS(BETA)) {
-				const odvgp_real jitter = p->likelihood == ODVGP_LIKELIHOOD_BERNOULLI ? *par : 0;
+				odvgp_real jitter = p->likelihood == ODVGP_LIKELIHOOD_BERNOULLI ? *par : 0;
 				mean = jitter + (1 - 2 * jitter) * gp__y_cdf(m * w);
 			}
 			var = mean * (1 - mean);
@@ -14859,10 +14906,7 @@ static odvgp_real gp__row_y(gp__row *r, size_t i, size_t n, const odvgp_gradient
 	return off;
 }
 
-/* --- rows --- */
-
 #ifdef ODVGP_TRANSFORMS
-/*	What x becomes if columns are transformed. */
 static const odvgp_real *gp__row_columns(gp__row *r, const odvgp_real *x)
 {
 	odvgp_real *at = r->v.transforms, *end = at + GP__ROWS_TRANSFORMS(r->p), bend;
@@ -14872,14 +14916,13 @@ static const odvgp_real *gp__row_columns(gp__row *r, const odvgp_real *x)
 		r->steep[d] = 1;
 	}
 	for (; at < end; at += 3 + (ptrdiff_t)at[2]) {
-		const size_t d = (size_t)at[0];
+		size_t d = (size_t)at[0];
 		r->x[d] = gp__transform(at, x[d], &r->steep[d], &bend);
 	}
 	return r->x;
 }
 #endif
 
-/*	One row of X through all units. */
 static void gp__row_run(gp__row *r, const odvgp_real *x, int variance)
 {
 	const gp__compact *p = r->p;
@@ -14888,11 +14931,9 @@ static void gp__row_run(gp__row *r, const odvgp_real *x, int variance)
 #ifdef ODVGP_TRANSFORMS
 	x = gp__row_columns(r, x);
 #endif
-	const int one = p->nodes == 1 && GP__ROWS_RADIAL(r->v.node[0] & 255);
+	r->single = p->nodes == 1 && GP__ROWS_RADIAL(r->v.node[0] & 255);
 	for (r->first = 0; r->first < p->P; r->first += r->P) {
 		gp__rows_next_unit(p, &r->v);
-		r->prior = *r->v.par;
-		r->single = one || (p->nodes > 1 && !r->slope && gp__row_chain(r, 0, NULL));
 		gp__row_mean(r, x, variance);
 		if (variance) gp__row_var(r);
 		if (r->gradients) r->gradients(r);
@@ -14902,11 +14943,11 @@ static void gp__row_run(gp__row *r, const odvgp_real *x, int variance)
 /*	Row i of n of the gradients; 0 if the row is not finite. */
 static void gp__row_put(const gp__row *r, size_t i, size_t n, const odvgp_gradient *to)
 {
-	const size_t F = r->p->F, D = r->p->D;
+	size_t F = r->p->F, D = r->p->D;
 	for (size_t f = 0; f < F; f++)
 		for (size_t d = 0; d < D; d++) {
-			const size_t at = (f * n + i) * D + d;
-			const odvgp_real scale = r->bad ? 0 : r->v.y_scale[f],
+			size_t at = (f * n + i) * D + d;
+			odvgp_real scale = r->bad ? 0 : r->v.y_scale[f],
 							 by = GP__ROWS_TRANSFORMS(r->p) && !r->bad ? r->steep[d] : 1;
 			if (to->dmean) to->dmean[at] = scale * gp__rows_mix(r, f, r->mean_by_x + d, D, 0) * by;
 			if (to->dvar)
@@ -14925,8 +14966,8 @@ static odvgp_status gp__rows_predict(
 		bad = r->bad ? (ptrdiff_t)i : bad;
 		if (r->y) off = r->y(r, i, n, to);
 		for (size_t f = r->y ? p->F : 0; f < p->F; f++) {
-			const odvgp_real scale = r->v.y_scale[f];
-			const size_t at = f * n + i;
+			odvgp_real scale = r->v.y_scale[f];
+			size_t at = f * n + i;
 			if (to->mean) to->mean[at] = r->v.y_mean[f] + scale * gp__rows_mix(r, f, r->mean, 1, 0);
 			if (to->mean) off += to->mean[at] - to->mean[at];
 			if (!to->var) continue;
@@ -14948,7 +14989,7 @@ static odvgp_status gp__rows_call(gp__row *r, const odvgp_server *s, const odvgp
 	odvgp_real *scratch = r->u;
 	if (what) return gp__rows_fail(info, ODVGP_E_ARG, what, -1);
 	const gp__compact *p = (const gp__compact *)s->block;
-	const size_t skip = (0 - (uintptr_t)scratch) % sizeof *scratch;
+	size_t skip = (0 - (uintptr_t)scratch) % sizeof *scratch;
 	if (!scratch || gp__row_init(p, r, r->put != NULL, (odvgp_real *)((uintptr_t)scratch + skip)) *
 											sizeof *scratch +
 									skip >
@@ -14957,10 +14998,10 @@ static odvgp_status gp__rows_call(gp__row *r, const odvgp_server *s, const odvgp
 	return gp__rows_predict(r, X, (size_t)n, to, info);
 }
 
-/*	A row to be: its scratch. */
 static void gp__row_begin(gp__row *r, void *scratch)
 {
 	r->u = (odvgp_real *)scratch;
+	r->kernels = gp__row_values;
 	r->y = NULL;
 	r->slopes = NULL;
 	r->weights = NULL;
@@ -14999,6 +15040,7 @@ ODVGP_API odvgp_status odvgp_predict_gradient(const odvgp_server *s, const odvgp
 	if (gradient->hessian || gradient->cov)
 		return gp__rows_fail(info, ODVGP_E_UNSUPPORTED, gradient->hessian ? "hessian" : "cov", -1);
 	gp__row_begin(&r, scratch);
+	r.kernels = gp__row_derivatives;
 	r.slopes = gp__row_slopes;
 	r.weights = gp__row_weights;
 	r.gradients = gp__row_gradients;
@@ -15055,9 +15097,9 @@ static void gp__compact_points(const gp__predictor *p, const gp__kernel *k, cons
 		GP__FOR(e, C) v->beta[j * C + e] = from->beta[e * ld + j];
 	GP__EACH_GROUP(g, k) {
 		const gp__base_kernel *base = gp__group_kernel(k, g);
-		const int geometry = gp__geometry(base), circle = geometry == GP__CIRCLE;
+		int geometry = gp__geometry(base), circle = geometry == GP__CIRCLE;
 		GP__FOR(d, (ptrdiff_t)base->ndims) {
-			const ptrdiff_t x = gp__column(base, d);
+			ptrdiff_t x = gp__column(base, d);
 			const double by = (double)gp__base_column(base, from->hyp, d),
 						 centre = geometry == GP__INNER_PRODUCT ? 0 : (double)from->beta_centre[x],
 						 period = circle ? (double)from->hyp[base->shape_param] : 1,
@@ -15103,8 +15145,8 @@ static odvgp_real *gp__compact_triangle(
 static void gp__compact_unit(const gp__predictor *p, const gp__kernel *k, const gp__view *from,
 		const gp__compact_view *v)
 {
-	const ptrdiff_t P = p->P / p->units, M = p->M, Mr = p->M_factor, Mg = p->M_gamma, D = p->D;
-	const int dense = p->factor == GP__FACTOR_OF_S, has_A = gp__mean_functions[p->mean_function].A,
+	ptrdiff_t P = p->P / p->units, M = p->M, Mr = p->M_factor, Mg = p->M_gamma, D = p->D;
+	int dense = p->factor == GP__FACTOR_OF_S, has_A = gp__mean_functions[p->mean_function].A,
 			  identity = p->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY;
 	odvgp_real *R = v->R, *L = v->L;
 	gp__compact_par(k, from->hyp, v->par);
@@ -15137,7 +15179,7 @@ static odvgp_status gp__compact_head(const odvgp_server *s, gp__compact *p, odvg
 									   : "learns online (odvgp_online_start)");
 	const gp__likelihood *lik = &gp__likelihoods[from->likelihood];
 	const uint32_t *words = gp__predictor_kernel(from);
-	const int linear = gp__mean_functions[from->mean_function].A ||
+	int linear = gp__mean_functions[from->mean_function].A ||
 					   from->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY;
 	p->magic = GP__ROWS_MAGIC;
 	p->format = GP__ROWS_VERSION * 256 + sizeof(odvgp_real) + (from->version & 0xffff0000u);
@@ -15218,7 +15260,7 @@ ODVGP_API GP__COLD odvgp_status odvgp_compact(
 		if (p->flags & GP__ROWS_LINEAR) gp__copy(v.x_mean, own.x_mean, from->D);
 		if (from->mixed) gp__copy(v.mixing, own.mixing, (ptrdiff_t)from->F * from->P);
 		gp__copy(v.transforms, own.transforms, GP__TRANSFORMS(from));
-		const int flags = gp__likelihoods[from->likelihood].flags,
+		int flags = gp__likelihoods[from->likelihood].flags,
 				  scaled = flags & GP__LIK_SCALABLE;
 		gp__copy(v.lik, own.lik_params, (ptrdiff_t)from->lik_params);
 		if (flags & GP__LIK_LINK) v.lik[from->lik_params] = own.rule[0];
@@ -18173,7 +18215,7 @@ static void gp__residual_forward(gp__node *nd)
 	gp__zero(nd->aux, nd->cols);
 	for (int i = 1; i < 3 && nd->in[i]; i++) {
 		const gp__node *A = nd->in[i];
-		gp__column_squares_add(A->v, A->rows, A->cols, A->ld, nd->aux);
+		nd->blas->isa->squares(A->rows, A->cols, A->v, A->ld, nd->aux);
 	}
 	GP__FOR(j, nd->cols) {
 		odvgp_real x = k->v[j] - nd->aux[j];
@@ -18196,9 +18238,7 @@ static void gp__residual_reverse(gp__node *nd)
 		GP__FOR(j, nd->cols) k->d[j] += nd->d[j] + gp__residual_floor(nd) * clamped;
 	for (int in = 1; in < 3 && nd->in[in]; in++) {
 		gp__node *A = nd->in[in];
-		if (A->needs_grad)
-			GP__FOR(i, A->rows)
-				GP__FOR(j, A->cols) GP__D(A, i, j) -= 2 * nd->d[j] * GP__V(A, i, j);
+		if (A->needs_grad) nd->blas->isa->weigh(A->rows, A->cols, nd->d, A->v, A->ld, A->d, A->ld);
 	}
 }
 
@@ -18235,7 +18275,7 @@ static void gp__tri_squares_reverse(gp__node *nd)
 	for (ptrdiff_t p = nd->rows - 1; p >= 0; p--) {
 		odvgp_real *d = nd->d + p * nd->ld, *q = Q->v + p * M * Q->ld, *T = gp__tri_at(nd, p);
 		if (p < nd->rows - 1 && !nd->kept) gp__tri_product(nd, p);
-		nd->blas->isa->weigh(M, A->cols, d, NULL, T, nd->ld, T);
+		nd->blas->isa->weigh(M, A->cols, d, T, nd->ld, NULL, 0);
 		if (A->needs_grad)
 			odvgp_trmm(nd->blas, 0, M, A->cols, 1, q, Q->ld, T, nd->ld, 1, A->d, A->ld);
 		if (Q->needs_grad)

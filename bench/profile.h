@@ -131,6 +131,25 @@ static odvgp_real count_dot(ptrdiff_t n, const odvgp_real *x, const odvgp_real *
 	probe.at->flops += 2.0 * (double)n;
 	return counted->dot(n, x, y);
 }
+static void count_update(ptrdiff_t n, ptrdiff_t k, const odvgp_real *x, ptrdiff_t ldx,
+		ptrdiff_t count, const odvgp_real *f, ptrdiff_t fw, ptrdiff_t fk, odvgp_real *y,
+		ptrdiff_t ldy)
+{
+	probe.at->flops += 2.0 * (double)n * (double)k * (double)count;
+	counted->update(n, k, x, ldx, count, f, fw, fk, y, ldy);
+}
+static void count_dots(ptrdiff_t n, const odvgp_real *x, ptrdiff_t count, const odvgp_real *from,
+		const odvgp_real *y, ptrdiff_t ldy, odvgp_real *out)
+{
+	probe.at->flops += (from ? 3.0 : 2.0) * (double)n * (double)count;
+	counted->dots(n, x, count, from, y, ldy, out);
+}
+/*  Slopes, and the sums for variance and lengthscale. */
+static void count_derivative(const gp__slope *a)
+{
+	probe.at->flops += 6.0 * GP__CHUNK;
+	counted->derivative(a);
+}
 static void count_sqdist(
 		ptrdiff_t nd, const odvgp_real *x, const odvgp_real *zt, ptrdiff_t ld, odvgp_real *r2)
 {
@@ -157,6 +176,9 @@ static odvgp__simd counting_row(const odvgp__simd *real)
 	row.factor = count_factor;
 	row.axpy = count_axpy;
 	row.dot = count_dot;
+	row.update = count_update;
+	row.dots = count_dots;
+	row.derivative = count_derivative;
 	row.sqdist = count_sqdist;
 	row.radial = count_radial;
 	return row;

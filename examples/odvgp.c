@@ -453,8 +453,8 @@ static int run_train(options *o)
 		p.whole &= warm_settle(o, model, &w, sizes_given(o), now() - begin);
 		warm_note(o, p.whole);
 		if (raced) choice_print(race);
-		else plan_print(&p, o, &d, &w);
-		if (!p.made) warm_announce(o, model, &w);
+		else if (ready) plan_print(&p, o, &d, &w);
+		if (!p.made && ready) warm_announce(o, model, &w);
 		allow_warm_starts(&t);
 		if (ready && !raced) t.warm_starts = warm_start(model, o, &d, &w);
 		if (ready) print_warm_starts(&t);

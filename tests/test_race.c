@@ -244,6 +244,35 @@ TEST(the_bound_does_not_fall_where_minibatches_follow_SGPR)
 	}
 }
 
+/*  From its second score on, what `user` points at has a row without a density. */
+static const char *judge_spoils(void *user, const race *r, race_entry *e)
+{
+	(void)r;
+	if (e == (race_entry *)user && e->rounds) e->logp[0] = (odvgp_real)NAN;
+	return NULL;
+}
+
+/*  Not on what an earlier score has said of it. */
+TEST(an_entry_whose_last_score_is_no_number_cannot_win)
+{
+	world *w = NEW(world, 1);
+	world_make(w);
+	CHECK_STATUS(race_run(&w->r), ODVGP_OK);
+	int winner = w->r.winner;
+	CHECK_INT(w->list[winner].rounds, 2);
+	race_free(&w->r);
+	world_make(w);
+	w->r.judge = judge_spoils;
+	w->r.user = &w->list[winner];
+	CHECK_STATUS(race_run(&w->r), ODVGP_OK);
+	CHECK_INT(w->list[winner].rounds, 2);
+	CHECK(w->list[winner].mean <= -HUGE_VAL);
+	CHECK(w->r.winner != winner && isfinite(w->list[w->r.winner].mean));
+	CHECK(isfinite(w->r.gain) && isfinite(w->r.error));
+	race_free(&w->r);
+	free(w);
+}
+
 /*  Columns of an entry's own. */
 TEST(an_entry_may_have_rows_of_its_own)
 {
@@ -651,6 +680,28 @@ TEST(its_memory_is_what_it_says)
 	}
 }
 
+/*  A late one of more points than the others, which may join them or not. */
+TEST(its_memory_has_room_for_a_late_entry)
+{
+	world *w = NEW(world, 1);
+	world_make(w);
+	w->r.joins = joins_third;
+	race_entry *late = &w->list[3];
+	late->late = 1;
+	late->from = 0;
+	late->config = w->list[0].config;
+	late->config.layer[0].M = 120;
+	late->config.lik.kind = ODVGP_LIKELIHOOD_STUDENTT;
+	double said = race_bytes(&w->r), before = (double)heap_used;
+	heap_most = heap_used;
+	CHECK_STATUS(race_run(&w->r), ODVGP_OK);
+	double took = (double)heap_most - before;
+	CHECK_INT(late->rounds, 1);
+	CHECK_SAY(took < 1.2 * said && said < 1.2 * took, "%g bytes, said %g", took, said);
+	race_free(&w->r);
+	free(w);
+}
+
 int main(int argc, char **argv)
 {
 	test_begin(argc, argv);
@@ -660,6 +711,7 @@ int main(int argc, char **argv)
 	RUN(entries_without_room_are_left_out);
 	RUN(the_bound_does_not_fall_where_minibatches_follow_SGPR);
 	RUN(an_entry_may_have_rows_of_its_own);
+	RUN(an_entry_whose_last_score_is_no_number_cannot_win);
 	RUN(folds_of_one_row_leave_one_out);
 	RUN(folds_score_without_a_trace);
 	RUN(a_late_entry_takes_a_place);
@@ -670,5 +722,6 @@ int main(int argc, char **argv)
 	RUN(the_rest_of_a_schedule);
 	RUN(a_model_of_more_rows_goes_on);
 	RUN(its_memory_is_what_it_says);
+	RUN(its_memory_has_room_for_a_late_entry);
 	return test_end();
 }

@@ -244,12 +244,13 @@ static double *sorted_targets(const dataset *d)
 	return y;
 }
 
-/*  Skewed targets may become logarithms, those with far values asinh; of normal ones none is either. */
+/*  Skewed targets may become logarithms, those with far values asinh. Of normal ones none is either: a
+    million have a range of about seven times that of their middle half. */
 static int target_kind_of(const double *y, ptrdiff_t n)
 {
 	double low = y[n / 2] - y[0], high = y[n - 1] - y[n / 2], middle = y[n - 1 - n / 4] - y[n / 4];
 	return high > 5 * low             ? ODVGP_TRANSFORM_LOG
-		   : low + high > 10 * middle ? ODVGP_TRANSFORM_ASINH
+		   : low + high > 8 * middle  ? ODVGP_TRANSFORM_ASINH
 									  : ODVGP_TRANSFORM_NONE;
 }
 
@@ -344,12 +345,15 @@ static void choose_target(dataset *d, int kind)
 	target_change(s, parts, 3);
 }
 
-/*  log P(low < Z < high) of a standard normal Z, from the density in the middle where that is all. */
+/*  log P(low < Z < high) of a standard normal Z. Where that underflows, the density falls from the
+    nearer end a on about as exp(-a z). */
 static double log_between(double low, double high)
 {
 	double side = low + high > 0 ? 1 : -1, a = side > 0 ? low : -high, b = side > 0 ? high : -low,
-		   p = 0.5 * (erfc(a / sqrt(2)) - erfc(b / sqrt(2))), z = 0.5 * (low + high);
-	return p > 1e-280 ? log(p) : log(high - low) - 0.5 * (log(6.283185307179586477) + z * z);
+		   p = 0.5 * (erfc(a / sqrt(2)) - erfc(b / sqrt(2)));
+	if (p > 1e-280) return log(p);
+	double width = a > 0 ? -expm1(-a * (b - a)) / a : b - a;
+	return log(width) - 0.5 * (log(6.283185307179586477) + a * a);
 }
 
 /*  Within this of the mean, in standard deviations, is half of a normal distribution. */
@@ -400,10 +404,13 @@ static int choice_joins(void *user, const race *r, const int *order, int left)
 {
 	const choice *c = user;
 	int best = order[0];
-	double n = (double)r->valid, error,
-		   gain = race_difference(r, &r->list[best], &r->list[order[1]], &error);
+	double n = (double)r->valid, error = 0, gain = 0;
+	/* One that has failed may have no densities. */
+	if (!isfinite(r->list[best].mean)) return -1;
+	if (left > 1 && isfinite(r->list[order[1]].mean))
+		gain = race_difference(r, &r->list[best], &r->list[order[1]], &error);
 	const char *kernel = c->o[best].value[OPT_KERNEL], *basis = c->o[best].value[OPT_BASIS];
-	int rough = left > 1 && strcmp(kernel, "matern32(ard)") == 0 && gain > error,
+	int rough = strcmp(kernel, "matern32(ard)") == 0 && gain > error,
 		wide = r->list[best].moments && !c->counts &&
 			   (double)c->inside[best] > 0.5 * n + 1.5 * sqrt(n);
 	for (int k = 0; k < r->count; k++) {
@@ -1025,7 +1032,7 @@ static void choice_print(const choice *c)
 			OPT_TARGET_TRANSFORM, OPT_ITERS, OPT_WARM, OPT_FIT_Q, OPT_NATGRAD_STEP,
 			OPT_NATGRAD_WARMUP};
 	if (c->quiet) return;
-	fprintf(stderr, "auto: %td rows: ", c->rows);
+	fprintf(stderr, "auto: %td rows:", c->rows);
 	for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
 		const char *value = o->value[ids[i]], *quote = "";
 		int natural = ids[i] == OPT_NATGRAD_STEP || ids[i] == OPT_NATGRAD_WARMUP,

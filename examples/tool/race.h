@@ -15,10 +15,10 @@
 
     race_continue gives the winner's parameters to a model of more rows, for the rest of its steps.
 
-    There is one model at a time. An entry that waits is what odvgp_save_memory has written of it, from
-    which training goes on bit for bit, and half of the entries of a round at most wait: whichever
-    is not among the better half of those that have scored is out. race_bytes says beforehand about
-    how much memory that is.
+    There is one model at a time, and a copy or a Gaussian's beside it for a moment. An entry that
+    waits is what odvgp_save_memory has written of it, from which training goes on bit for bit, and
+    half of the entries of a round at most wait: whichever is not among the better half of those that
+    have scored is out. race_bytes says beforehand about how much memory that is.
 
     Few rows are all trained on, and all score: those of each fold by the posterior of the others,
     with the hyperparameters and points that all rows have given. This is for a Gaussian, whose q is a
@@ -591,7 +591,7 @@ static odvgp_status race_score(const race *r, race_entry *e)
 	const char *refused = s || !r->judge ? NULL : r->judge(r->user, r, e);
 	if (refused) s = race_refuse(&e->info, refused);
 	for (ptrdiff_t i = 0; i < r->valid && !s; i++) sum += (double)e->logp[i];
-	if (!s && isfinite(sum)) e->mean = sum / (double)r->valid;
+	if (!s) e->mean = isfinite(sum) ? sum / (double)r->valid : -HUGE_VAL;
 	return s;
 }
 
@@ -654,6 +654,9 @@ static double race_entry_bytes(const race *r, const race_entry *e, double *file)
 		*file = (double)odvgp_save_size(model, 0, NULL);
 		for (int k = 0; k < e->warm_count && e->from < 0; k++)
 			most = fmax(most, size + (double)odvgp_warm_start_scratch(model, &e->warm[k], NULL));
+		/* race_gaussian's model beside its own */
+		if (e->from >= 0 && e->config.lik.kind != ODVGP_LIKELIHOOD_GAUSSIAN)
+			most = fmax(most, 2 * size);
 		if (r->folds) score = (double)odvgp_model_size(&part, NULL) + *file / 2;
 		most = fmax(most, score + *file + race_score_bytes(e, model));
 	}
@@ -661,12 +664,14 @@ static double race_entry_bytes(const race *r, const race_entry *e, double *file)
 	return most;
 }
 
-/*  About how many bytes the race takes at most: those of one entry, and the largest files of others, of
-    which half wait. */
+/*  About how many bytes the race takes at most: those of one entry, a late one, too, and the largest
+    files of others, of which half wait. */
 static double race_bytes(const race *r)
 {
 	int order[RACE_MOST], left = race_choose(r, order), waiting = left > 2 ? (left + 1) / 2 : 1;
 	double own[RACE_MOST], file[RACE_MOST], most = 0;
+	for (int i = 0, late = left > 2 && r->joins; i < r->count && late; i++)
+		if (r->list[i].late) order[left++] = i;
 	for (int k = 0; k < left && left > 1; k++)
 		own[k] = race_entry_bytes(r, &r->list[order[k]], &file[k]);
 	for (int k = 0; k < left && left > 1; k++) {

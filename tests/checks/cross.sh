@@ -1,6 +1,6 @@
 #!/bin/sh
 # cross.sh FOLDER TEST...   builds the test programs for other machines into FOLDER/TARGET and runs them there, under qemu-user.
-# In the environment: CROSS, the targets (all); SHORT=1, the selection below instead of everything; CFLAGS (-O2); MAKE; SKIP_FLOAT=1.
+# In the environment: CROSS, the targets (all); SHORT=1, the selection below instead of everything; MAKE; SKIP_FLOAT=1.
 # All of everything takes about an hour, since qemu computes floating point in software; the short form some minutes.
 #
 #   aarch64  64-bit ARM            armhf  32-bit ARM: no double in NEON, pointers of 32 bits
@@ -116,7 +116,7 @@ for target in $CROSS; do
         programs "$program" "$precisions" | sed "s|^|$folder/$target/|"
     done)
     # shellcheck disable=SC2086 # a list
-    MAKEFLAGS='' "${MAKE:-make}" -s -j"$jobs" B="$folder/$target" CC="$compiler" CFLAGS="${CFLAGS:--O2} $flags -static" $paths || exit 1
+    MAKEFLAGS='' "${MAKE:-make}" -s -j"$jobs" B="$folder/$target" CC="$compiler $flags -static" FLOAT_LEVEL=-O2 $paths || exit 1
     # In the short form each of these targets runs a third of the oracle's cases, the next one another third.
     oracle=tests/oracle
     case $SHORT$emulator in

@@ -1,7 +1,7 @@
 #!/bin/sh
 # symbols.sh DIR   what the compiled header defines and needs: every defined name has the prefix, nothing is writable, and nothing
 # is called that prints, exits or aborts. Compiled without position-independence, so that constant tables of pointers count as
-# constant. Variable CC.
+# constant; what optimising adds, such as memset for a loop, is seen without options. Variable CC.
 dir=$1 cc=${CC:-cc}
 mkdir -p "$dir" || exit 1
 printf '#define ODVGP_IMPLEMENTATION\n#include "odvgp.h"\n' >"$dir/impl.c"
@@ -14,9 +14,10 @@ none() { # what it is, lines that should not be there
     fi
 }
 for options in "" "-DODVGP_FLOAT" "-DODVGP_NO_MALLOC -DODVGP_NO_STDIO" "-DODVGP_USE_PTHREADS"; do
-    prefix=odvgp_
+    prefix=odvgp_ level=-Og
+    [ -n "$options" ] || level=-O2
     case "$options" in *FLOAT*) prefix=odvgpf_ ;; esac
-    $cc -std=c99 -O2 -fno-pie -fno-pic -I. -DNDEBUG $options -c "$dir/impl.c" -o "$dir/impl.o" || exit 1
+    $cc -std=c99 $level -fno-pie -fno-pic -I. -DNDEBUG $options -c "$dir/impl.c" -o "$dir/impl.o" || exit 1
     none "names without $prefix ($options)" "$(nm --extern-only --defined-only "$dir/impl.o" | grep -v " $prefix[a-z]" | grep -v '^$')"
     none "writable data ($options)" "$(nm --defined-only "$dir/impl.o" | grep -i ' [bdcgs] ')"
     none "calls that print, read the environment or end the program ($options)" \
@@ -25,7 +26,7 @@ for options in "" "-DODVGP_FLOAT" "-DODVGP_NO_MALLOC -DODVGP_NO_STDIO" "-DODVGP_
     *NO_MALLOC*) none "memory and files ($options)" "$(nm --undefined-only "$dir/impl.o" | grep -wE 'malloc|calloc|realloc|free|fopen|fread|fwrite|fclose|rename|remove')" ;;
     esac
 done
-$cc -std=c99 -O2 -fno-pie -fno-pic -I. -DNDEBUG -DODVGP_STATIC -c "$dir/impl.c" -o "$dir/impl.o" || exit 1
+$cc -std=c99 -Og -fno-pie -fno-pic -I. -DNDEBUG -DODVGP_STATIC -c "$dir/impl.c" -o "$dir/impl.o" || exit 1
 none "names with ODVGP_STATIC" "$(nm --extern-only --defined-only "$dir/impl.o")"
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ]

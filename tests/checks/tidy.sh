@@ -1,7 +1,8 @@
 #!/bin/sh
 # tidy.sh PART PARTS FILE...   clang-tidy (with .clang-tidy) and cppcheck on the header itself, in both precisions, and on the given
-# files; of all these checks every PARTS-th, from number PART on. Variables TIDY CPPCHECK. Programs see the header's declarations alone, since its code was looked at before. Tests see all of it, since
-# they use internals, and do without the path analyser, which would follow every path from every test through the header.
+# files; of all these checks every PARTS-th, from number PART on. Variables TIDY CPPCHECK, and INTERNALS, the folder of the header that the Makefile derives
+# for tests (but for the programs OWN). Programs see the header's declarations alone, since its code was looked at before, tests those of
+# its internals, too; they do without the path analyser, which would follow every path from every test through the header.
 tidy=${TIDY:-clang-tidy} cppcheck=${CPPCHECK:-cppcheck} part=$1 parts=$2 turn=0
 shift 2
 log=${TMPDIR:-/tmp}/odvgp-tidy.$$
@@ -31,8 +32,10 @@ for file in "$@"; do
     more=
     case $file in
     tests/* | bench/*)
+        headers=
+        case " $OWN " in *" $(basename "$file" .c) "*) ;; *) case $file in tests/test_*) headers=-I$INTERNALS ;; esac ;; esac
         more="--suppress=uninitvar --suppress=memleakOnRealloc" # what a callback fills; the program ends there
-        check "clang-tidy $file" "$tidy" --quiet --checks='-clang-analyzer-*' "$file" -- $flags
+        check "clang-tidy $file" "$tidy" --quiet --checks='-clang-analyzer-*' "$file" -- $headers $flags
         ;;
     *) check "clang-tidy $file" "$tidy" --quiet "$file" -- $flags -DODVGP__IMPLEMENTED ;;
     esac

@@ -11,7 +11,8 @@
       - a call that fails leaves parameters and outputs as they were;
       - a call that returns OK gives finite numbers, and variances are not negative;
       - a saved model can be loaded, predicts the same bits, and training gives the same bits;
-      - no call crashes, and no case takes more than 10 seconds of processor time.
+      - no call crashes, and no case takes more than 10 seconds of processor time, or 60 under
+        sanitizers, which take thirty times as long.
     A worker process runs the cases. If it dies, its case counts as failed, and another worker
     continues with the next case. The program prints a line for each 1,000 cases and for each
     failure, with the case's config. */
@@ -33,7 +34,11 @@ enum {
 	MOST_OUTPUTS = 3,
 	MOST_POINTS = 100,
 	NEW_ROWS = 4,
+#ifdef __SANITIZE_ADDRESS__
+	SECONDS = 60,
+#else
 	SECONDS = 10,
+#endif
 	TEXT = 300
 };
 enum { REFUSED, NOT_STARTED, STOPPED, TRAINED, OUTCOMES };

@@ -79,15 +79,11 @@ typedef struct {
 /*  Runs a call and widens its cost. The stack below this function is painted first. */
 __attribute__((noinline)) static void measure(call what, const mcu_real *x, cost *c)
 {
-	unsigned char *sp = machine_sp();
-	for (volatile unsigned char *p = mcu_stack; p < sp; p++) *p = PAINT;
+	paint();
 	uint32_t begin = machine_ticks();
 	c->status = run(what, x);
-	uint32_t n = machine_instructions(machine_ticks() - begin), stack;
-	const volatile unsigned char *low = mcu_stack;
-	while (low < sp && *low == PAINT) low++;
-	if (low == mcu_stack) fail("stack overflow");
-	stack = (uint32_t)(sp - low);
+	uint32_t n = machine_instructions(machine_ticks() - begin), stack = painted_over();
+	if (*mcu_stack != PAINT) fail("stack overflow");
 	if (n < c->fewest) c->fewest = n;
 	if (n > c->most) c->most = n;
 	if (stack > c->stack) c->stack = stack;

@@ -167,7 +167,11 @@ check "compare: the kernel that is used, in JSON" test \
     '"kernel": "matern52(0.141421) + rbf(1.41421)"'
 check "compare: the kernel that was learned, in JSON" \
     grep -q '"item": "coupled", "kernel": "matern52([0-9.]*, variance=[0-9.]*) + rbf(' compare.json
-compare --data named.csv --bases coupled,coupled:fit-q=start --iters 0 --json >compare.json
+# Of five times the shortest, since programs beside this one may hold any of them up.
+for time in 1 2 3 4 5; do
+    compare --data named.csv --bases coupled,coupled:fit-q=start --iters 0 --json
+done >compare.json
 check "compare: the clock counts q's optimum" awk '
-    { n = split($0, part, "\"seconds\": ") } END { exit !(n == 3 && part[3] + 0 > 3 * part[2]) }
-    ' compare.json
+    { n = split($0, part, "\"seconds\": ")
+      for (i = 2; i <= 3; i++) if (NR == 1 || part[i] + 0 < least[i]) least[i] = part[i] + 0 }
+    END { exit !(NR == 5 && n == 3 && least[3] > 3 * least[2]) }' compare.json

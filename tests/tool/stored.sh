@@ -29,6 +29,7 @@ for words in "--target y --ignore class" "--target class" "--target a,y --test-f
     "--target y --ordinal 1=low,hi\"gh --dates days+weekday --basis sgpr" \
     "--target y --test all.csv --fit-q end" "--target y --transform all=linear --levels means" \
     "--target y --target-transform asinh" "--target y --transform auto" "--target class --transform auto"; do
+    case $words in *numpy* | *weekday* | *asinh*) ;; *) full || continue ;; esac
     # shellcheck disable=SC2086
     check "table: the model of the CSV file ($words)" same_model all.odvt $words
 done

@@ -44,6 +44,9 @@ values() {
     echo "$list"
 }
 
+# full: is all to run? `make test` leaves what takes long to the full length, which CI runs.
+full() { [ "${ODVGP_TEST_SHORT:-0}" = 0 ]; }
+
 # True if the awk condition holds.
 holds() { awk "BEGIN { exit !($1) }"; }
 
