@@ -10532,7 +10532,7 @@ static void gp__gradient_sum(
 		const gp__base_kernel *base = gp__group_kernel(t->kernel, group);
 		const int inner = gp__geometry(base) == GP__INNER_PRODUCT, additive = gp__is_additive(base);
 		ptrdiff_t dims = gp__group_dims(t->kernel, group),
-				  whole = additive ? job->ld
+				  whole = additive ? gp__padded(m)
 								   : (m + GP__MAX_LANES - 1) / GP__MAX_LANES * GP__MAX_LANES;
 		gp__copy(g->h, job->H[group], whole);
 		isa->weigh(1, whole, weights, g->h, 0, NULL, 0);
