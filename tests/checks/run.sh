@@ -1,14 +1,14 @@
 #!/bin/sh
 # run.sh COMMAND...   runs test commands, as many at a time as there are processors (JOBS). A test that passes is one line; of one that
 # fails all is shown. The last line is the sum of all closing lines: N passed, N failed, N skipped. A command that ends with an error
-# without having counted a failure (a crash, or ten minutes without an end) counts as one.
+# without having counted a failure (a crash, or twenty minutes without an end) counts as one.
 #
 # run.sh --one FOLDER COMMAND   is what it calls for each: prints the line, adds the counts to FOLDER/counts.
 if [ "$1" = --one ]; then
     folder=$2 command=$3
     log=$folder/$$
     begin=$(date +%s)
-    $(command -v timeout >/dev/null 2>&1 && echo timeout 600) $command >"$log" 2>&1
+    $(command -v timeout >/dev/null 2>&1 && echo timeout 1200) $command >"$log" 2>&1
     status=$?
     seconds=$(($(date +%s) - begin))
     line=$(grep -E '^([^:]*: )?[0-9]+ passed, [0-9]+ failed' "$log" | tail -n 1)
