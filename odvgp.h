@@ -6659,7 +6659,7 @@ static void gp__kernel_chunk(const gp__kjob *job, gp__kchunk *c, ptrdiff_t i, pt
 			  cols = job->lower ? GP__MIN(left, i + 1 - j) : left;
 	odvgp_real *to = job->K ? job->K + i * job->ldk + j : NULL;
 	if (cols <= 0) { /* above the diagonal */
-		gp__zero(to, left);
+		if (to) gp__zero(to, left);
 		return;
 	}
 	gp__chunk_keeps(job, c, i, j);
