@@ -1254,13 +1254,12 @@ typedef struct odvgp_config {
 	   only for values around 1, because absolute steps hardly move larger ones. Default EXP. */
 	odvgp_positive_transform positive_transform;
 	/* Rows per tile; 0: min(batch, 256), fewer if a layer would have more than 4,096 inputs, halved
-	   down to 64 if K(X, Z_gamma) is then kept (kernel_cache_bytes). Affects memory and last bits.
-	   */
+	   down to 64 if K(X, Z_gamma) is then kept (kernel_cache_bytes). It affects memory and
+	   last bits. */
 	ptrdiff_t tile;
 	/* Most bytes that are kept of a kernel matrix for the gradient: squared distances, and
 	   exponentials by base kernels. A larger one is computed twice, to the same bits. Also limits
-	   the products of P > 1 covariance factors with the features. 0 keeps nothing. Default 24 MiB.
-	   */
+	   products of P > 1 covariance factors with the features. 0 keeps nothing. Default 24 MiB. */
 	ptrdiff_t kernel_cache_bytes;
 	/* Shards of the tiles of all sums over rows, a power of two up to 65536. Their sums are added up
 	   a binary tree: several processes (odvgp_set_reduce) that each compute some of them get the
@@ -6574,8 +6573,8 @@ static const odvgp_real *gp__chunk_forward(
 
 /* --- one chunk, derivatives --- */
 
-/*	A chunk's derivatives in squared distances or inner products, and in hyperparameters. dloss/d(base
-	kernel) is dloss/dK, times what multiplies the kernel. */
+/*	A chunk's derivatives in squared distances or inner products, and in hyperparameters.
+	dloss/d(base kernel) is dloss/dK, times what multiplies the kernel. */
 static void gp__chunk_derivatives(const gp__kjob *job, const gp__kchunk *c)
 {
 	const gp__kernel *k = job->k;
@@ -14004,7 +14003,7 @@ GP__INLINE odvgp_real gp__rows_power(odvgp_real x)
 static void gp__rows_turn(odvgp_real t, odvgp_real *cosine, odvgp_real *sine)
 {
 	odvgp_real round = GP__R(GP__ROUND), quarter = GP__R(1.57079632679489661923),
-					 most = round / 8;
+			   most = round / 8;
 	/* without its whole turns; larger numbers have nothing else */
 	t = gp__rows_choose((t < most) & (t > -most), t - (gp__stored_c(t + round) - round), 0);
 	odvgp_real n = gp__stored_c(4 * t + round), a = (4 * t - (n - round)) * quarter, c = 1, s = 1;
@@ -14176,8 +14175,8 @@ static void gp__row_inputs(gp__row *r, const odvgp_real *x)
 /*	Whether a base kernel is a function of a distance alone. */
 #define GP__ROWS_RADIAL(kind) (GP__ONLY_RADIAL || (kind) <= GP__MATERN52 || (kind) == GP__PERIODIC)
 
-/*	A node of a distance, with so many columns before its own, at n > 0 points. at [n] <- t of gp__rows_law; may
-	be `to`. */
+/*	A node of a distance, with so many columns before its own, at n > 0 points. at [n] <- t of
+	gp__rows_law; may be `to`. */
 static void gp__row_radial(const gp__row *r, uint32_t node, size_t before, size_t n,
 		const odvgp_real *Z, odvgp_real *to, odvgp_real *at)
 {
