@@ -6881,7 +6881,7 @@ static void gp__strip_adjoint(
 		c->weights = c->strip_weights + r * GP__CHUNK;
 		c->last = c->strip_k + r * GP__CHUNK;
 		c->h = c->strip_h + r * GP__CHUNK;
-		if (job->lower && j > i + r) { /* nothing may be kept here */
+		if (job->lower && j > i + r) { /* nothing is kept here */
 			GP__EACH_GROUP(g, k) gp__zero(c->h + (ptrdiff_t)g * c->step, GP__CHUNK);
 			continue;
 		}
@@ -7012,15 +7012,11 @@ static void gp__image_end(const gp__kjob *job, ptrdiff_t i, const gp__images_wor
 	if (job->dX2) gp__patches_move(job->patches, NULL, job->dX2 + i * w->pixels, w->adjoint);
 }
 
-/*	K(X1,X2), or its adjoint; X2 may hold images. */
-GP__TRAINING void gp__kernel_matrix(gp__kjob *job, gp__arena scratch, int adjoint)
+/*	Of images. Not inlined, for other models' stack. */
+GP__NOINLINE void gp__images_matrix(gp__kjob *job, gp__arena scratch, int adjoint)
 {
 	gp__images_work w;
 	gp__kjob one;
-	if (!job->patches) {
-		(adjoint ? gp__kernel_adjoint_run : gp__kernel_run)(job, scratch);
-		return;
-	}
 	gp__images_layout(&scratch, job->patches, job->n, &w);
 	GP__FOR(j, job->m) {
 		gp__image_begin(job, j, &w, &one);
@@ -7040,6 +7036,14 @@ GP__TRAINING void gp__kernel_matrix(gp__kjob *job, gp__arena scratch, int adjoin
 		}
 		gp__image_end(job, j, &w);
 	}
+}
+
+/*	K(X1,X2), or its adjoint; X2 may hold images. */
+GP__TRAINING void gp__kernel_matrix(gp__kjob *job, gp__arena scratch, int adjoint)
+{
+	if (job->patches) gp__images_matrix(job, scratch, adjoint);
+	else if (adjoint) gp__kernel_adjoint_run(job, scratch);
+	else gp__kernel_run(job, scratch);
 }
 
 /*	diag[i] = k(x,x) of image i and Kw [images,T] = K w, or their adjoint, which reads diag's
