@@ -829,8 +829,10 @@ static int predict_rows(odvgp_model *m, const setup *s, odvgp_real *out)
 	odvgp_server server, *p = &server;
 	odvgp_info info;
 	ptrdiff_t n = s->P * ROWS;
-	int ok = done(serve(m, s->extras & SCALES ? &scales : NULL, block, bytes, p, &info),
-			"odvgp_freeze", &info);
+	int ok = done(odvgp_freeze(m, s->extras & SCALES ? &scales : NULL, block, bytes, &info),
+					 "odvgp_freeze", &info) &&
+			 done(odvgp_server_from_block(p, block, bytes, s->cfg.isa, &info),
+					 "odvgp_server_from_block", &info);
 	if (ok) {
 		need = odvgp_predict_scratch(p, ROWS, NULL);
 		scratch = test_alloc(need);
