@@ -24,10 +24,12 @@ TESTS       := $(sort $(basename $(notdir $(wildcard tests/test_*.c))))
 # What aliases, threads, the pool and the tape save do does not depend on it.
 NO_FLOAT    := test_alias test_pool test_threads test_tape
 FLOAT_TESTS := $(if $(SKIP_FLOAT),,$(filter-out $(NO_FLOAT),$(TESTS)))
-# `make test-isa` and `make sanitize` leave these in float to ALL=1, so as to end soon; `make test`
-# runs in float only what BRIEF_FLOAT names.
-BRIEF_FLOAT := test_products test_factors test_oracle test_densities test_gradient test_compact \
-               test_uncertain
+# `make test-isa` and `make sanitize` leave these in float to ALL=1, so as to end soon; `make test
+# FULL=1` runs in float only what BRIEF_FLOAT names. Without FULL=1 test_float_only speaks for float.
+BRIEF_FLOAT := $(if $(FULL),test_products test_factors test_oracle test_densities test_gradient \
+               test_compact test_uncertain)
+# Builds that leave much out take long to compile: with FULL=1 and ALL=1 only.
+BUILDS      := test_base_kernels test_terms
 SLOW_FLOAT  := test_arguments test_base_kernels test_deep test_deep_images test_expressions \
                test_forged_files test_independent test_lbfgs test_likelihoods test_members \
                test_members_steps test_mixing test_model test_optim test_patches test_path \
@@ -159,9 +161,10 @@ $(LINKED:%=$(1)/%): $(1)/%: tests/%.c $(1)/internals.o $(INTERNALS)/odvgp.h
 	$$(call compile,-DODVGP_USE_PTHREADS= $(2))
 endef
 FLOAT := -DODVGP_FLOAT -DODVGP_KEEP_NAMES
-# With -O1 this takes half of the time; in float as users compile it, the tests run with a CBLAS.
-$(B)/internals.o: CFLAGS := -O2
-$(B)/f32/internals.o: CFLAGS := $(or $(FLOAT_LEVEL),-O1)
+# With -O1 this takes half of the time; in float as users compile it, the tests run with a CBLAS. An
+# object that is there is not compiled again for another level.
+$(B)/internals.o: CFLAGS := $(or $(LEVEL),$(if $(FULL)$(ALL),-O2,-O1))
+$(B)/f32/internals.o: CFLAGS := $(or $(LEVEL),-O1)
 $(LINKED:%=$(B)/%) $(LINKED:%=$(B)/f32/%): CFLAGS := -Og
 $(eval $(call with_internals,$(B)))
 $(eval $(call with_internals,$(B)/f32,$(FLOAT)))
@@ -246,11 +249,11 @@ subjects = $(foreach s,$(SUBJECTS),"sh tests/tool/tool.sh $(1) $(s)")
 program  = "$(1)$(if $(filter %/test_oracle,$(1)), tests/oracle)"
 commands = $(foreach p,$(1),$(call $(if $(filter %/odvgp %/tool,$(p)),subjects,program),$(p)))
 linked   = $(patsubst %/odvgp,%/tool,$(programs))
-short    = $(if $(ALL),$(linked),$(filter-out $(1)/f32/%,$(linked)) \
-           $(filter $(BRIEF_FLOAT:%=$(1)/f32/%),$(linked)))
+short    = $(if $(ALL),$(linked),$(filter-out $(1)/f32/% $(if $(FULL),,$(BUILDS:%=$(1)/%)), \
+           $(linked)) $(filter $(BRIEF_FLOAT:%=$(1)/f32/%),$(linked)))
 
-## test: all tests in their short form, two and a half minutes on two cores; needs only a C
-##   compiler; FULL=1: at full length, four minutes, as CI runs them; ALL=1: all in float, too
+## test: tests in their short form, a minute and a half on two cores; needs only a C compiler;
+##   FULL=1: all at full length, five minutes, as CI runs them; ALL=1: all in float, too
 test: $(call short,$(B)) $(B)/tool.data/trained
 	@$(if $(FULL)$(ALL),,ODVGP_TEST_SHORT=1) \
 	    sh tests/checks/run.sh $(call commands,$(call short,$(B)))

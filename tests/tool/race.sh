@@ -49,6 +49,7 @@ no_race() {
 }
 for given in '--iters 2' '--beta 5' '--basis coupled --iters 2' '--minutes 0.001' '--batch 50 --minutes 0.001' '--gamma 5 --minutes 0.001' \
     '--lr 0.01 --minutes 0.001' '--freeze noise_variance --minutes 0.001' '--recipe odvgp --minutes 0.001'; do
+    case $given in *0.001) full || continue ;; esac
     # shellcheck disable=SC2086
     check "race: none with ${given%% *}, which is said" no_race "${given%% *} is given" --data little.csv --warm off $given
 done
