@@ -6246,16 +6246,17 @@ typedef struct {
 	const gp__patches *patches;
 	const odvgp_real *weights;
 	odvgp_real *dweights; /* added to unless NULL */
-	/* 1: the forward run keeps d2 and e, which the adjoint then reads (known) */
+	/* 1: the forward run keeps values, which the adjoint then reads (known) */
 	int kept, known;
-	/* [n,ld]: by groups, squared distances or inner products; by base kernels, what isa->radial
-	   calls ve */
-	odvgp_real *d2[ODVGP_MAX_BASE_KERNELS], *e[ODVGP_MAX_BASE_KERNELS];
+	/* arrays of `each` numbers, [n,ld] in whole strips: by groups, squared distances or inner
+	   products; by radial base kernels, what isa->radial calls ve */
+	odvgp_real *values;
+	ptrdiff_t each;
 	odvgp_real scale[ODVGP_MAX_BASE_KERNELS];
-	/* by groups: points of X1 by rows, with a 1 behind each; of X2 by columns; V: H^T u by columns;
-	   T: sums over H of u - w (inner products: of w), [shares,rows,nd]; H: of >>gradient */
+	/* by groups: points of X1 by rows, with a 1 behind each; of X2 by columns; V: H^T u by columns
+	   (>>gradient: H); T: sums over H of u - w (inner products: of w), [shares,rows,nd] */
 	odvgp_real *centre, *u[ODVGP_MAX_BASE_KERNELS], *zt[ODVGP_MAX_BASE_KERNELS],
-			*V[ODVGP_MAX_BASE_KERNELS], *T[ODVGP_MAX_BASE_KERNELS], *H[ODVGP_MAX_BASE_KERNELS];
+			*V[ODVGP_MAX_BASE_KERNELS], *T[ODVGP_MAX_BASE_KERNELS];
 	/* [shares,nhyp,MAX_LANES]: vector sums of dloss/dhyp, up to factors */
 	odvgp_real *sums, *chunks;
 	ptrdiff_t chunk_rows;      /* rows of CHUNK numbers per task (gp__kchunk) */
@@ -6307,19 +6308,12 @@ static int gp__kernel_plain(const gp__kernel *k)
 		if (job) job->field = taken; \
 	}
 
-static int gp__radial_of(const gp__base_kernel *base)
-{
-	return gp__is_additive(base) ? GP__NOT_RADIAL : gp__base_kernel_kinds[base->type].radial;
-}
+/*	Rows in whole strips. */
+static ptrdiff_t gp__strips(ptrdiff_t n) { return (n + GP__STRIP - 1) / GP__STRIP * GP__STRIP; }
 
-/*	What a forward run keeps of n x m entries. */
-GP__TRAINING void gp__kernel_keep(
-		gp__arena *a, const gp__kernel *k, ptrdiff_t n, ptrdiff_t m, gp__kjob *job)
+static int gp__is_radial(const gp__base_kernel *base)
 {
-	ptrdiff_t rows = (n + GP__STRIP - 1) / GP__STRIP * GP__STRIP, ld = gp__padded(m);
-	GP__EACH_GROUP(g, k) GP__JOB_GETS(d2[g], gp__take(a, rows, ld))
-	GP__EACH_BASE(l, k)
-		if (gp__radial_of(&k->base[l]) != GP__NOT_RADIAL) GP__JOB_GETS(e[l], gp__take(a, rows, ld))
+	return !gp__is_additive(base) && gp__base_kernel_kinds[base->type].radial != GP__NOT_RADIAL;
 }
 
 /*	Scratch for `tasks` tasks. job NULL: only its size. */
@@ -6373,8 +6367,10 @@ static void gp__kernel_prepare(gp__kjob *job)
 
 /*	Arrays of one chunk; those from dk on only for derivatives, else NULL. */
 typedef struct {
-	/* [group] squared distance or inner product; [base kernel] NULL, or as in gp__kjob */
-	odvgp_real *d2[ODVGP_MAX_BASE_KERNELS], *e[ODVGP_MAX_BASE_KERNELS];
+	/* [group], `each` apart: squared distance or inner product; [base kernel]: NULL, or as in
+	   gp__kjob */
+	odvgp_real *d2, *e[ODVGP_MAX_BASE_KERNELS];
+	ptrdiff_t each;
 	odvgp_real (*value)[GP__CHUNK]; /* [node]; the last one may be elsewhere */
 	/* dk [base kernel]: dk/d(r^2 or inner product); adjoint [node]: dloss/d(node) */
 	odvgp_real (*dk)[GP__CHUNK], (*adjoint)[GP__CHUNK];
@@ -6392,10 +6388,9 @@ static gp__kchunk gp__chunk_of_task(const gp__kjob *job, int t, int derivatives)
 	gp__kchunk c;
 	odvgp_real *at = job->chunks + t * job->chunk_rows * GP__CHUNK;
 	memset(&c, 0, sizeof c);
-	GP__EACH_GROUP(g, job->k) {
-		c.d2[g] = at;
-		at += GP__CHUNK;
-	}
+	c.d2 = at;
+	c.each = GP__CHUNK;
+	at += (ptrdiff_t)job->k->ngroup * GP__CHUNK;
 	c.value = (odvgp_real(*)[GP__CHUNK])(void *)at;
 	if (!derivatives) return c;
 	c.adjoint = c.value + job->k->nnode;
@@ -6410,17 +6405,17 @@ static gp__kchunk gp__chunk_of_task(const gp__kjob *job, int t, int derivatives)
 /*	Row i of X1 and the columns from j on become the chunk's, where they are kept. */
 static void gp__chunk_keeps(const gp__kjob *job, gp__kchunk *c, ptrdiff_t i, ptrdiff_t j)
 {
-	ptrdiff_t r = i % GP__STRIP, at = (i - r) * job->ld + j * GP__STRIP + r * GP__CHUNK;
+	ptrdiff_t r = i % GP__STRIP, strip = GP__STRIP * job->ld, arrays = (ptrdiff_t)job->k->ngroup,
+			  at = (i - r) * job->ld + j * GP__STRIP + r * GP__CHUNK;
 	if (!job->kept) return;
-	GP__EACH_GROUP(g, job->k) c->d2[g] = job->d2[g] + at;
+	c->d2 = job->values + at;
+	c->each = job->each;
 	GP__EACH_BASE(l, job->k)
-		if (job->e[l]) c->e[l] = job->e[l] + at;
-	at = job->known ? GP__STRIP * job->ld : 0; /* the strip that follows */
-	for (ptrdiff_t q = 0; q < GP__CHUNK && at; q += GP__MAX_LANES) {
-		GP__EACH_GROUP(g, job->k) GP__PREFETCH(c->d2[g] + at + q);
-		GP__EACH_BASE(l, job->k)
-			if (c->e[l]) GP__PREFETCH(c->e[l] + at + q);
-	}
+		if (gp__is_radial(&job->k->base[l])) c->e[l] = c->d2 + arrays++ * c->each;
+	if (!job->known || at + strip >= c->each) return;
+	while (arrays-- > 0) /* the strip that follows */
+		for (ptrdiff_t q = 0; q < GP__CHUNK; q += GP__MAX_LANES)
+			GP__PREFETCH(c->d2 + arrays * c->each + strip + q);
 }
 
 /*	rq for a chunk: with z = r^2 / (2 alpha), k = v exp(-alpha log1p(z)), dk/dr^2 = -k / (2 (1 + z))
@@ -6536,7 +6531,8 @@ GP__NOINLINE void gp__columns_forward(
 static int gp__from_e(const gp__kjob *job, uint32_t t)
 {
 	const uint32_t *node = job->k->node[t];
-	return job->known && job->plain && (node[0] != GP__NODE_BASE_KERNEL || job->e[node[1]]);
+	return job->known && job->plain &&
+		   (node[0] != GP__NODE_BASE_KERNEL || gp__is_radial(&job->k->base[node[1]]));
 }
 
 /*	All nodes for current row `row` and the chunk of columns from j on. Returns the kernel's values:
@@ -6550,12 +6546,12 @@ static const odvgp_real *gp__chunk_forward(
 	for (uint32_t g = 0; g < k->ngroup && !job->known; g++) {
 		ptrdiff_t nd = gp__group_dims(k, g);
 		const odvgp_real *u = job->u[g] + row * (nd + 1), *zt = job->zt[g] + j;
+		odvgp_real *d2 = c->d2 + (ptrdiff_t)g * c->each;
 		if (gp__geometry(gp__group_kernel(k, g)) == GP__INNER_PRODUCT) {
-			gp__zero(c->d2[g], GP__CHUNK);
-			GP__FOR(d, nd) isa->axpy(GP__CHUNK, u[d], zt + d * job->ld, c->d2[g]);
-		} else if (gp__is_additive(gp__group_kernel(k, g)))
-			gp__columns_forward(job, g, row, j, c->d2[g]);
-		else isa->sqdist(nd, u, zt, job->ld, c->d2[g]);
+			gp__zero(d2, GP__CHUNK);
+			GP__FOR(d, nd) isa->axpy(GP__CHUNK, u[d], zt + d * job->ld, d2);
+		} else if (gp__is_additive(gp__group_kernel(k, g))) gp__columns_forward(job, g, row, j, d2);
+		else isa->sqdist(nd, u, zt, job->ld, d2);
 	}
 	for (uint32_t t = 0; t < k->nnode; t++) {
 		const uint32_t *node = k->node[t];
@@ -6563,8 +6559,8 @@ static const odvgp_real *gp__chunk_forward(
 		if (gp__from_e(job, t)) continue;
 		if (node[0] == GP__NODE_BASE_KERNEL) {
 			uint32_t g = k->base[node[1]].group;
-			gp__base_values(job, node[1], job->first + row, j, g == GP__NO_GROUP ? NULL : c->d2[g],
-					v, c);
+			gp__base_values(job, node[1], job->first + row, j,
+					g == GP__NO_GROUP ? NULL : c->d2 + (ptrdiff_t)g * c->each, v, c);
 		} else
 			isa->combine(node[0] == GP__NODE_PRODUCT, c->value[node[1]], c->value[node[2]], v);
 	}
@@ -6609,9 +6605,9 @@ static void gp__chunk_derivatives(const gp__kjob *job, const gp__kchunk *c)
 			s.dk = c->dk[l];
 			if (gp__from_e(job, t)) {
 				s.ve = c->e[l];
-				s.type = gp__radial_of(base);
+				s.type = gp__base_kernel_kinds[base->type].radial;
 			}
-			s.d2 = c->d2[g];
+			s.d2 = c->d2 + (ptrdiff_t)g * c->each;
 			s.scale = job->scale[l];
 			s.h = c->h + (ptrdiff_t)g * c->step;
 			s.first = k->group_base[g] == l;
@@ -10315,7 +10311,7 @@ static void gp__gradient_place(const gp__gradient *g, odvgp_real *u, odvgp_real 
 {
 	gp__kjob *job = g->t->job;
 	gp__points_at(g->t->kernel, u, 1, job->u);
-	GP__EACH_GROUP(group, g->t->kernel) job->H[group] = H + (ptrdiff_t)group * ld;
+	GP__EACH_GROUP(group, g->t->kernel) job->V[group] = H + (ptrdiff_t)group * ld;
 }
 
 /* --- the mean's Hessian ---
@@ -10391,7 +10387,7 @@ static const odvgp_real *gp__kernel_second(const gp__kjob *job, const gp__kchunk
 			at[0] = t + 1 == k->nnode ? value[e] : c->value[t][e];
 			if (base->group != GP__NO_GROUP)
 				gp__base_second(
-						base, job->hyp, c->d2[g][e], at[0], at + 1 + g, at + 1 + G + g * (G + 1));
+						base, job->hyp, c->d2[g * c->each + e], at[0], at + 1 + g, at + 1 + G + g * (G + 1));
 			continue;
 		}
 		at[0] = product ? a[0] * b[0] : a[0] + b[0];
@@ -10537,7 +10533,7 @@ static void gp__gradient_sum(
 		ptrdiff_t dims = gp__group_dims(t->kernel, group),
 				  whole = additive ? gp__padded(m)
 								   : (m + GP__MAX_LANES - 1) / GP__MAX_LANES * GP__MAX_LANES;
-		gp__copy(g->h, job->H[group], whole);
+		gp__copy(g->h, job->V[group], whole);
 		isa->weigh(1, whole, weights, g->h, 0, NULL, 0);
 		if (additive)
 			GP__FOR(d, dims) g->slope[d] = gp__column_slope(job, group, d, m, g->h);
@@ -17636,11 +17632,9 @@ static void gp__node_job(const gp__node *nd, gp__kjob *job)
 /*	What a node keeps becomes the job's. */
 static void gp__node_keeps(const gp__node *nd, gp__kjob *job)
 {
-	gp__arena kept;
 	job->kept = nd->kept;
-	if (!nd->kept) return;
-	gp__arena_init(&kept, nd->aux, SIZE_MAX / 2);
-	gp__kernel_keep(&kept, job->k, job->n, job->m, job);
+	job->values = nd->aux;
+	job->each = gp__strips(job->n) * gp__padded(job->m);
 }
 
 static void gp__kernel_pass(gp__node *nd, int adjoint)
@@ -18996,7 +18990,9 @@ typedef struct {
 static size_t gp__kept_bytes(const gp__kernel *k, ptrdiff_t n, ptrdiff_t m)
 {
 	gp__arena a = gp__measuring();
-	gp__kernel_keep(&a, k, n, m, NULL);
+	ptrdiff_t arrays = (ptrdiff_t)k->ngroup;
+	GP__EACH_BASE(l, k) arrays += gp__is_radial(&k->base[l]);
+	while (arrays-- > 0) gp__take(&a, gp__strips(n), gp__padded(m));
 	return a.bad ? SIZE_MAX : a.used;
 }
 

@@ -11,7 +11,7 @@
           500    0.01   0.55
          1000    0.01   1.12
          1500    0.01   1.41
-        1500 steps in less than 300 KB of memory, however many rows come
+        1500 steps in less than 450 KB of memory, however many rows come
 */
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"

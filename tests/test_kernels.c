@@ -368,7 +368,10 @@ static void short_lengthscale_gradient(const odvgp_blas *blas, const gp__kernel 
 	for (pass = 0; pass < 2; pass++) {
 		gp__arena_init(&arena, pass ? block : NULL, pass ? bytes : 0);
 		job.kept = form == SHORT_KEPT;
-		if (job.kept) gp__kernel_keep(&arena, k, n, m, &job);
+		if (job.kept) {
+			job.values = (odvgp_real *)gp__take_bytes(&arena, gp__kept_bytes(k, n, m), 1);
+			job.each = gp__strips(n) * gp__padded(m);
+		}
 		if (pass) break;
 		shape = job;
 		gp__arena probe = arena;
