@@ -161,10 +161,8 @@ $(LINKED:%=$(1)/%): $(1)/%: tests/%.c $(1)/internals.o $(INTERNALS)/odvgp.h
 	$$(call compile,-DODVGP_USE_PTHREADS= $(2))
 endef
 FLOAT := -DODVGP_FLOAT -DODVGP_KEEP_NAMES
-# With -O1 this takes half of the time; in float as users compile it, the tests run with a CBLAS. An
-# object that is there is not compiled again for another level.
-$(B)/internals.o: CFLAGS := $(or $(LEVEL),$(if $(FULL)$(ALL),-O2,-O1))
-$(B)/f32/internals.o: CFLAGS := $(or $(LEVEL),-O1)
+# As users compile it. With -O1 half of the time to compile is lost several times by the tests.
+$(B)/internals.o $(B)/f32/internals.o: CFLAGS := -O2
 $(LINKED:%=$(B)/%) $(LINKED:%=$(B)/f32/%): CFLAGS := -Og
 $(eval $(call with_internals,$(B)))
 $(eval $(call with_internals,$(B)/f32,$(FLOAT)))

@@ -222,10 +222,11 @@ static odvgp_status race_take(race_value **list, const odvgp_model *from, int al
 		v->next = *list;
 		*list = v;
 		v->count = slot->count;
-		v->name = (char *)malloc(strlen(slot->name) + 1);
+		size_t length = strlen(slot->name) + 1;
+		v->name = (char *)malloc(length);
 		v->at = (odvgp_real *)malloc((size_t)slot->count * sizeof *v->at + 1);
 		if (!v->name || !v->at) return race_no_memory(info);
-		strcpy(v->name, slot->name);
+		memcpy(v->name, slot->name, length);
 		s = odvgp_get(from, v->name, v->at, v->count, info);
 	}
 	return s;
@@ -669,7 +670,7 @@ static double race_entry_bytes(const race *r, const race_entry *e, double *file)
 static double race_bytes(const race *r)
 {
 	int order[RACE_MOST], left = race_choose(r, order), waiting = left > 2 ? (left + 1) / 2 : 1;
-	double own[RACE_MOST], file[RACE_MOST], most = 0;
+	double own[RACE_MOST] = {0}, file[RACE_MOST] = {0}, most = 0;
 	for (int i = 0, late = left > 2 && r->joins; i < r->count && late; i++)
 		if (r->list[i].late) order[left++] = i;
 	for (int k = 0; k < left && left > 1; k++)

@@ -454,7 +454,8 @@ static const char *unit_text(const odvgp_model *model, ptrdiff_t i, char text[24
 {
 	const odvgp_config *c = odvgp_model_config(model);
 	ptrdiff_t count = c->independent ? LAST_LAYER(c).P : 1;
-	snprintf(text, 24, c->independent ? "unit%td." : "", i);
+	text[0] = '\0';
+	if (c->independent) snprintf(text, 24, "unit%td.", i);
 	return i < count ? text : NULL;
 }
 

@@ -116,7 +116,7 @@ for target in $CROSS; do
         programs "$program" "$precisions" | sed "s|^|$folder/$target/|"
     done)
     # shellcheck disable=SC2086 # a list
-    MAKEFLAGS='' "${MAKE:-make}" -s -j"$jobs" B="$folder/$target" CC="$compiler $flags -static" LEVEL=-O2 $paths || exit 1
+    MAKEFLAGS='' "${MAKE:-make}" -s -j"$jobs" B="$folder/$target" CC="$compiler $flags -static" $paths || exit 1
     # In the short form each of these targets runs a third of the oracle's cases, the next one another third.
     oracle=tests/oracle
     case $SHORT$emulator in
