@@ -4047,7 +4047,7 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 	{ \
 		odvgp_real part[L], sum = 0; \
 		if (L == 1) { GP__ARM_DOT(n, x, y, sum) } \
-		gp__parts_of_##S(1, n, x, NULL, y, 0, part); \
+		gp__parts_of_##S(1, n, x, NULL, y, n, part); \
 		GP__FROM(j, n / L * L, n) sum += x[j] * y[j]; \
 		for (int i = 0; i < L; i++) sum += part[i]; \
 		return sum; \
@@ -4092,7 +4092,7 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 				*out = gp__dot_##S(n, x, y); \
 				continue; \
 			} \
-			gp__parts_of_##S(1, n, x, from++, y, 0, part); \
+			gp__parts_of_##S(1, n, x, from++, y, n, part); \
 			*out = part[0]; \
 			for (int i = 1; i < L; i++) *out += part[i]; \
 		} \
