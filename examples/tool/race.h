@@ -680,7 +680,7 @@ static double race_bytes(const race *r)
 		for (int i = 0; i < left; i++) {
 			int larger = 0;
 			for (int j = 0; j < left; j++)
-				larger += j != k && (file[j] > file[i] || (file[j] >= file[i] && j < i));
+				larger += j != k && (j < i ? file[j] >= file[i] : file[j] > file[i]);
 			if (i != k && larger < waiting) sum += file[i];
 		}
 		most = fmax(most, sum);
