@@ -211,13 +211,13 @@ BASE_KERNELS := $(EACH:%=%/test_base_kernels)
 $(BASE_KERNELS): LIBS := tests/base_kernels_two.c $(LIBS)
 $(BASE_KERNELS): tests/base_kernels_two.c tests/base_kernels.h
 
-# At -O0 but for the library that the programs share: with sanitizers gcc takes ten times as long to
-# optimise.
+# Programs with the whole header at -O0: with sanitizers gcc takes ten times as long to optimise it.
+# Those with the derived header at -Og, which drops what they do not use: 2.5 seconds each, not 13.
 SANITIZER := -g -fno-omit-frame-pointer -fsanitize=address,undefined,float-divide-by-zero \
              -fno-sanitize-recover=all
 SANITIZE  := -O0 $(SANITIZER)
 $(B)/sanitize/internals.o $(B)/sanitize/f32/internals.o: CFLAGS := -Og
-$(LINKED:%=$(B)/sanitize/%) $(LINKED:%=$(B)/sanitize/f32/%): CFLAGS := -O0
+$(LINKED:%=$(B)/sanitize/%) $(LINKED:%=$(B)/sanitize/f32/%): CFLAGS := -Og
 $(eval $(call with_internals,$(B)/sanitize,$(SANITIZER)))
 $(eval $(call with_internals,$(B)/sanitize/f32,$(SANITIZER) $(FLOAT)))
 $(OWN:%=$(B)/sanitize/%): $(B)/sanitize/%: tests/%.c
