@@ -254,7 +254,7 @@ linked   = $(patsubst %/odvgp,%/tool,$(programs))
 short    = $(if $(ALL),$(linked),$(filter-out $(1)/f32/% $(if $(FULL),,$(BUILDS:%=$(1)/%)), \
            $(linked)) $(filter $(BRIEF_FLOAT:%=$(1)/f32/%),$(linked)))
 
-## test: tests in their short form, a minute and a half on two cores; needs only a C compiler;
+## test: tests in their short form, under two minutes on two cores; needs only a C compiler;
 ##   FULL=1: all at full length, five minutes, as CI runs them; ALL=1: all in float, too
 test: $(call short,$(B)) $(B)/tool.data/trained
 	@$(if $(FULL)$(ALL),,ODVGP_TEST_SHORT=1) \
