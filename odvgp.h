@@ -6308,9 +6308,6 @@ static int gp__kernel_plain(const gp__kernel *k)
 		if (job) job->field = taken; \
 	}
 
-/*	Rows in whole strips. */
-static ptrdiff_t gp__strips(ptrdiff_t n) { return (n + GP__STRIP - 1) / GP__STRIP * GP__STRIP; }
-
 static int gp__is_radial(const gp__base_kernel *base)
 {
 	return !gp__is_additive(base) && gp__base_kernel_kinds[base->type].radial != GP__NOT_RADIAL;
@@ -17628,6 +17625,9 @@ static void gp__node_job(const gp__node *nd, gp__kjob *job)
 	if (gp__wants(nd, 2)) job->dX2 = X2->d;
 	if (nd->op == GP__KERNEL) gp__node_images(nd, 3, job);
 }
+
+/*	Rows in whole strips. */
+static ptrdiff_t gp__strips(ptrdiff_t n) { return (n + GP__STRIP - 1) / GP__STRIP * GP__STRIP; }
 
 /*	What a node keeps becomes the job's. */
 static void gp__node_keeps(const gp__node *nd, gp__kjob *job)
