@@ -6,15 +6,16 @@
 #include "odvgp.h"
 #include "test.h"
 
-/*  Memory of the race: bytes held, and the most at a time. */
+/*  Memory of the race: bytes held, the most at a time, and how many there are. */
 typedef union heap_head {
 	size_t bytes;
 	double align[8];
 } heap_head;
-static size_t heap_used, heap_most;
+static size_t heap_used, heap_most, heap_limit = SIZE_MAX;
 
 static void *heap_take(size_t bytes)
 {
+	if (heap_used > heap_limit || bytes > heap_limit - heap_used) return NULL;
 	heap_head *h = (heap_head *)malloc(sizeof *h + bytes);
 	if (!h) return NULL;
 	h->bytes = bytes;
@@ -578,6 +579,41 @@ TEST(what_fails_is_out)
 	free(w);
 }
 
+/*  Whatever the limit, what does not fit is out, the others race on, and all memory is given back. */
+TEST(what_has_no_memory_is_out)
+{
+	world *w = NEW(world, 1);
+	int fewer = 0, none = 0;
+	size_t before = heap_used;
+	world_make(w);
+	w->list[2].config.layer[0].M = 150; /* the largest one */
+	w->list[2].start_flops = 0.1;
+	CHECK_STATUS(race_run(&w->r), ODVGP_OK);
+	CHECK_STATUS(w->list[2].info.status, ODVGP_OK);
+	size_t all = heap_most;
+	race_free(&w->r);
+	for (int part = 0; part < 100; part++) {
+		world_make(w);
+		w->list[2].config.layer[0].M = 150;
+		w->list[2].start_flops = 0.1;
+		heap_limit = before + (all - before) / 100 * (size_t)part;
+		CHECK_STATUS(race_run(&w->r), ODVGP_OK);
+		int out = 0;
+		for (int i = 0; i < ENTRIES; i++) {
+			CHECK(!w->list[i].info.status || w->list[i].info.status == ODVGP_E_MEMORY);
+			out += w->list[i].info.status == ODVGP_E_MEMORY;
+		}
+		fewer += out > 0 && out < ENTRIES;
+		none += out == ENTRIES;
+		CHECK(out == ENTRIES || !w->list[w->r.winner].info.status);
+		race_free(&w->r);
+		CHECK_INT(heap_used, before);
+	}
+	heap_limit = SIZE_MAX;
+	CHECK_SAY(fewer > 20 && none > 0, "%d limits leave some, %d none", fewer, none);
+	free(w);
+}
+
 /*  What odvgp.h says a schedule is. */
 static double value_at(const odvgp_schedule *s, double step)
 {
@@ -719,6 +755,7 @@ int main(int argc, char **argv)
 	RUN(a_judge_sees_moments_and_refuses);
 	RUN(the_costlier_entry_has_to_be_clearly_better);
 	RUN(what_fails_is_out);
+	RUN(what_has_no_memory_is_out);
 	RUN(the_rest_of_a_schedule);
 	RUN(a_model_of_more_rows_goes_on);
 	RUN(its_memory_is_what_it_says);

@@ -209,11 +209,10 @@ static void race_drop(race_value *list)
 	}
 }
 
-/*  The values of a model's slots, all or only those without q. */
-static odvgp_status race_take(race_value **list, const odvgp_model *from, int all, odvgp_info *info)
+/*  Adds the values of a model's slots, all or only those without q. */
+static odvgp_status race_add(race_value **list, const odvgp_model *from, int all, odvgp_info *info)
 {
 	odvgp_status s = ODVGP_OK;
-	*list = NULL;
 	for (int i = 0; i < odvgp_slot_count(from) && !s; i++) {
 		const odvgp_slot *slot = odvgp_slot_at(from, i);
 		if (!all && !race_is_start(slot->name)) continue;
@@ -229,6 +228,17 @@ static odvgp_status race_take(race_value **list, const odvgp_model *from, int al
 		memcpy(v->name, slot->name, length);
 		s = odvgp_get(from, v->name, v->at, v->count, info);
 	}
+	return s;
+}
+
+/*  The same as a new list, which is empty if it fails. */
+static odvgp_status race_take(race_value **list, const odvgp_model *from, int all, odvgp_info *info)
+{
+	*list = NULL;
+	odvgp_status s = race_add(list, from, all, info);
+	if (!s) return s;
+	race_drop(*list);
+	*list = NULL;
 	return s;
 }
 
@@ -700,9 +710,6 @@ static void race_free(race *r)
 	}
 }
 
-/*  Does what an entry failed with end the race? */
-static int race_ends(odvgp_status s) { return s == ODVGP_E_STOPPED || s == ODVGP_E_MEMORY; }
-
 /*  The first round starts it. */
 static odvgp_status race_run_entry(race *r, int i, double each)
 {
@@ -754,7 +761,7 @@ static odvgp_status race_round(race *r, int *order, int left, int stay, double e
 	for (int i = 0; i < left; i++) {
 		const race_entry *e = &r->list[order[i]];
 		odvgp_status s = race_run_entry(r, order[i], e->late && !e->rounds ? late : each);
-		if (race_ends(s)) return s;
+		if (s == ODVGP_E_STOPPED) return s;
 		for (int k = i; k > 0 && r->list[order[k]].mean > r->list[order[k - 1]].mean; k--)
 			race_swap(order, k, k - 1);
 		/* Its values at the start stay for those that follow it. */
@@ -796,9 +803,9 @@ static void race_join(race *r, int *order, int left, double each)
 }
 
 /*  Runs it. Afterwards race_wake makes list[winner].model, the winner's after `done` of its steps, or
-    leaves it NULL where nothing was to race; race_free gives all memory back. Returns E_STOPPED or
-    E_MEMORY; an entry that fails otherwise is out, and its info says why. If all fail, the first
-    wins, without a model. */
+    leaves it NULL where nothing was to race; race_free gives all memory back. An entry that fails, for
+    lack of memory too, is out, and its info says why; if all fail, the first wins, without a model.
+    Returns E_STOPPED if the watch ends it. */
 static odvgp_status race_run(race *r)
 {
 	int order[RACE_MOST], left;
