@@ -754,7 +754,7 @@ TEST(units_of_the_data_do_not_matter)
 				way == 2 ? "L-BFGS"
 				: way    ? "natural steps"
 						 : "Adam");
-		check_units(&c, way == 2 ? 12 : 40, what);
+		check_units(&c, way == 2 ? 12 : test_size(40, 20), what);
 	}
 	for (k = 0; k < 10; k++) {
 		static const struct {

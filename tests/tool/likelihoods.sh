@@ -6,7 +6,8 @@ awk -F, 'BEGIN { OFS = ","; print "a,b,two,kind,grade,count,above" } {
     grade = $1 > 0.3 ? "high" : $1 > -0.3 ? "fair" : "poor"
     print $1, $2, ($1 * $2 > 0 ? 5 : 3), kind, grade, int(exp(1 + $1)), exp($3)
 }' plain.csv >kinds.csv
-k="--data kinds.csv --features a,b --iters 200 --beta 30 --gamma 40 --test-fraction 0.25"
+steps=$(size 200 100)
+k="--data kinds.csv --features a,b --iters $steps --beta 30 --gamma 40 --test-fraction 0.25"
 fit $k --target two --model two-classes.odvgp
 "$tool" info two-classes.odvgp --json >t.json
 check "classes: two values are classes" grep -q '"likelihood": "bernoulli", "classes": \["3", "5"\]' \
@@ -50,10 +51,10 @@ check "calibrate: rows held out are more likely, and given back" awk '/^note: f.
         gsub("[,;:]", ""); found = $7 > 0 && $11 > 0 && $12 == 15 && $19 >= $21 }
     END { exit !found }' err.txt
 check "calibrate: all rows are trained on, a tenth more steps" test \
-    "$(values t.json n_train n_validation iters)" = "150  220"
+    "$(values t.json n_train n_validation iters)" = "150  $((steps + steps / 10))"
 "$tool" info --model calibrated.odvgp >t.txt
-check "calibrate: the file knows steps and rows" sh -c 'grep -q "^steps *220" t.txt &&
-    grep -q "150 training rows" t.txt'
+check "calibrate: the file knows steps and rows" sh -c 'grep -q "^steps *$1" t.txt &&
+    grep -q "150 training rows" t.txt' sh $((steps + steps / 10))
 fit $k --target kind --set lik.nodes=6 --calibrate on --seed 3 --model again.odvgp
 check "calibrate: the same bits again" cmp calibrated.odvgp again.odvgp
 "$tool" train $k --target kind --set lik.nodes=6 --class-weights balanced --quiet --calibrate on --json --model t.odvgp \
@@ -121,12 +122,12 @@ for l in logit softmax; do
     train $k --target $target --likelihood $l --model t.odvgp --json >t.json
     check "likelihood $l" holds "$(value t.json accuracy) > 0.8"
 done
-train $k --target grade --ordinal grade=poor,fair,high --model t.odvgp --json >t.json
+train $k --iters 200 --target grade --ordinal grade=poor,fair,high --model t.odvgp --json >t.json
 check "likelihood ordinal, by --ordinal" holds "$(value t.json accuracy) > 0.8"
 check "likelihood ordinal: order" grep -q '"classes": \["poor", "fair", "high"\]' t.json
 awk -F, 'BEGIN { OFS = "," } NR == 1 { print "a,b,grade" } NR > 1 { print $1, $2, ($2 > 0.5 ? 2 : $1 > 0 ? 1 : "3.0") }' \
     plain.csv >grades.csv
-"$tool" train --data grades.csv --ordinal grade=1,2,3,4 --iters 200 --model t.odvgp --json >t.json 2>err.txt
+"$tool" train --data grades.csv --ordinal grade=1,2,3,4 --iters "$steps" --model t.odvgp --json >t.json 2>err.txt
 check "likelihood ordinal: levels that are numbers" grep -q '"classes": \["1", "2", "3", "4"\]' t.json
 check "likelihood ordinal: its parameters" grep -q '"likelihood_parameters": {"gap": \[[0-9.]*, [0-9.]*\], "cut": \[' t.json
 check "likelihood ordinal: said, with the remedy" grep -q 'the likelihood is ordinal; without --ordinal they are numbers$' \
@@ -167,7 +168,7 @@ for pair in y:studentt y:laplace y:heteroscedastic count:poisson count:negative_
     above:exponential above:gamma; do
     target=${pair%:*} l=${pair#*:} data=kinds.csv
     [ "$target" = y ] && data=named.csv
-    train --data $data --features a,b --target "$target" --likelihood "$l" --iters 200 --beta 30 \
+    train --data $data --features a,b --target "$target" --likelihood "$l" --iters "$steps" --beta 30 \
         --gamma 40 --test-fraction 0.25 --model t.odvgp --json >t.json
     "$tool" predict --model t.odvgp --data $data >t.txt 2>/dev/null
     # No number is NaN, and means are in the units of the target.
@@ -276,8 +277,8 @@ check "classes: no test part, no metrics" test "$(values t.json accuracy confusi
 check "class weights: kept" sh -c '"$1" info weighted.odvgp | grep -q "classes: .*; weights balanced$"' \
     sh "$tool"
 w="$k $steady --target kind --set lik.nodes=6"
-fit $w --class-weights balanced --model half-w.odvgp --iters 100
-train --data kinds.csv --resume half-w.odvgp --iters 200 --model t.odvgp >t.txt
+fit $w --class-weights balanced --model half-w.odvgp --iters $((steps / 2))
+train --data kinds.csv --resume half-w.odvgp --iters "$steps" --model t.odvgp >t.txt
 check "class weights: in the report of --resume" grep -q "classes: .*; weights balanced$" t.txt
 fit $w --class-weights balanced --model one.odvgp
 check "class weights: resume gives the same bits" cmp t.odvgp one.odvgp

@@ -229,11 +229,11 @@ check "damaged while it is read" changed \
 check "overwritten by another table while it is read" changed 'cat others.odvt >t.odvt' '.*\(was replaced by another table\|damaged\|truncated\)'
 check "replaced by renaming: the rows that were opened are read on" sh -c '
     cp many.odvt t.odvt
-    "$1" train --data t.odvt --memory 1k --basis coupled --beta 9 --iters 800 --warm off --threads 1 \
+    "$1" train --data t.odvt --memory 1k --basis coupled --beta 9 --iters "$2" --warm off --threads 1 \
         --checkpoint 0.01 --model t.odvgp >/dev/null 2>err.txt & pid=$!
     while [ ! -f t.odvgp.part ] && kill -0 $pid 2>/dev/null; do sleep 0.02; done
     cp others.odvt next && mv next t.odvt
-    wait $pid' sh "$tool"
+    wait $pid' sh "$tool" "$(size 800 300)"
 # A full disk: a limit on the size of files stands for it.
 cp one.odvt kept.odvt
 check "convert: a full disk is said, and the file is as it was" sh -c '

@@ -86,13 +86,14 @@ killed() {
     [ -f dead.odvgp.part ] && [ ! -f dead.odvgp ]
 }
 for basis in orth sgpr; do
-    few="--basis $basis --beta 60 --iters 800 --warm 100:5"
+    steps=$(size 800 400)
+    few="--basis $basis --beta 60 --iters $steps --warm 100:5"
     # shellcheck disable=SC2086
     "$tool" train --data plain.csv --threads 1 --quiet $few --checkpoint 0 --model one.odvgp >/dev/null
     # shellcheck disable=SC2086
     check "checkpoint: $basis, killed" killed --data plain.csv $few
     check "checkpoint: $basis, resumed" "$tool" train --data plain.csv --threads 1 --quiet \
-        --iters 800 --resume dead.odvgp --model dead.odvgp
+        --iters "$steps" --resume dead.odvgp --model dead.odvgp
     for model in one dead; do
         "$tool" predict --model $model.odvgp --data plain.csv --out $model.csv >/dev/null 2>&1
     done

@@ -47,6 +47,10 @@ values() {
 # full: is all to run? `make test` leaves what takes long to the full length, which CI runs.
 full() { [ "${ODVGP_TEST_SHORT:-0}" = 0 ]; }
 
+# size USUAL LEAST: a number of steps or rows, or the smaller one in the short form, as test_size of the
+# C tests. The checks are the same.
+size() { if full; then echo "$1"; else echo "$2"; fi; }
+
 # True if the awk condition holds.
 holds() { awk "BEGIN { exit !($1) }"; }
 

@@ -70,7 +70,7 @@ check "predict: --json prints only one object" \
 check "info: text" grep -q 'orth, beta 80, gamma 80' info.txt
 "$tool" info --model m.odvgp --json >info.json
 check "info: JSON" test "$(value info.json iters) $(value info.json n_train)" = "300 160"
-train --data text.csv --ordinal 'size, of it=low,high' --iters 300 --lr 0.03 --model t.odvgp >t.txt
+train --data text.csv --ordinal 'size, of it=low,high' --iters "$(size 300 100)" --lr 0.03 --model t.odvgp >t.txt
 "$tool" info --model t.odvgp --json >t.json
 grep -o '"column": [^}]*, "lengthscale":' t.json | sed 's/ "lengthscale"://' >lengths.txt
 check "lengthscales: six" test "$(wc -l <lengths.txt) $(sort -u lengths.txt | wc -l)" = "6 6"
@@ -91,7 +91,7 @@ check "lengthscales: more than six, and a level that is only in the test part" \
 "$tool" info --model t.odvgp --json >t.json
 check "lengthscales: null of such a level" \
     grep -q '{"term": 0, "column": 0, "level": "blue", "lengthscale": null}\]' t.json
-train --data plain.csv --iters 300 --lr 0.03 \
+train --data plain.csv --iters "$(size 300 60)" --lr 0.03 \
     --kernel 'matern52(ard, dims=1) + constant + rbf(ard, dims=1+0)' --model t.odvgp >t.txt
 check "lengthscales: columns in another order" grep -q '^lengths2 0 [0-9.]*, 1 [0-9.e+]*$' t.txt
 check "lengthscales: a term of one column" grep -q '^lengths0 1 [0-9.]*$' t.txt
