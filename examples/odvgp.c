@@ -26,6 +26,7 @@
     each uses only those above it:
 
         base.h      errors, memory, growing texts, files, the clock
+        cells.h     numbers and dates in CSV files
         table.h     CSV files
         plot.h      SVG pictures
         numpy.h     the permutations of NumPy
