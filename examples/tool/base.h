@@ -105,12 +105,32 @@ NO_RETURN PRINTF_LIKE(2, 3) static void die(int code, const char *format, ...)
 static ptrdiff_t smaller(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
 static ptrdiff_t larger(ptrdiff_t a, ptrdiff_t b) { return a > b ? a : b; }
 
+/*  What a user may do about a lack of memory; begins with "; ". */
+static const char *memory_advice = "";
+
+/*  Ends the program, which needs this much more memory. */
+NO_RETURN static void no_memory(size_t count, size_t size)
+{
+	double need = (double)count * (double)size;
+	die(FAILED, "out of memory: %.3g %s more are needed%s", need < 1e6 ? need : need / 1e6,
+			need < 1e6 ? "bytes" : "MB", memory_advice);
+}
+
 /*  Zeroed memory; never NULL. */
 static void *take(size_t count, size_t size)
 {
 	void *block = calloc(count ? count : 1, size ? size : 1);
-	if (!block) die(FAILED, "out of memory (%zu times %zu bytes)", count, size);
+	if (!block) no_memory(count, size);
 	return block;
+}
+
+/*  Is there as much memory now? */
+static int has_memory(double bytes)
+{
+	void *volatile block = bytes < (double)SIZE_MAX ? malloc((size_t)bytes) : NULL;
+	int there = block != NULL;
+	free(block);
+	return there;
 }
 
 static double *take_doubles(ptrdiff_t rows, ptrdiff_t columns)
@@ -124,7 +144,7 @@ static double *take_doubles(ptrdiff_t rows, ptrdiff_t columns)
 static void *resize(void *block, size_t count, size_t size)
 {
 	void *moved = count > SIZE_MAX / size ? NULL : realloc(block, count * size);
-	if (!moved) die(FAILED, "out of memory (%zu times %zu bytes)", count, size);
+	if (!moved) no_memory(count, size);
 	return moved;
 }
 

@@ -59,6 +59,9 @@ typedef struct choice {
 	/* What was tried, a line each; is there a winner? */
 	bytes table;
 	int raced;
+	/* How many candidates take more memory than there is, and the bytes of the smallest of them. */
+	int large;
+	double least_large;
 	/* Training rows whose inputs differ; has a column of numbers long tails? */
 	ptrdiff_t distinct;
 	int tails;
@@ -579,8 +582,8 @@ static void candidate_warm(choice *c, int k)
 	odvgp_model *model;
 	if (!o->value[OPT_WARM]) {
 		size_t size = odvgp_model_size(&e->config, NULL);
-		void *block = take(size, 1);
-		if (!odvgp_model_init(&model, &e->config, block, size, NULL))
+		void *block = malloc(size);
+		if (block && !odvgp_model_init(&model, &e->config, block, size, NULL))
 			warm_settle(o, model, c->w, sizes_given(o), 0);
 		else option_store(o, OPT_WARM, copy_text("off"));
 		free(block);
@@ -633,6 +636,43 @@ static void candidate_make(choice *c, int k, double flops, int follows)
 	candidate_name(c, k);
 }
 
+/*  A candidate's config for all rows. */
+static odvgp_config candidate_config(const choice *c, int k)
+{
+	return race_resize(&c->list[k].config, c->rows);
+}
+
+/*  Of its training with all rows: the model, with a copy for evaluations or the best step, and with
+    q's optimum and a predictor, or a file. */
+static double candidate_bytes(const choice *c, int k)
+{
+	const dataset *d = c->d;
+	odvgp_config g = candidate_config(c, k);
+	odvgp_model *model;
+	int copies =
+			d->test.n + d->valid.n > 0 &&
+			(without_q(basis_of(&c->o[k])) || option_integer(&c->o[k], OPT_PATIENCE, 0, INT_MAX));
+	double size = (double)odvgp_model_size(&g, NULL), bytes = size;
+	void *block = size > 0 ? malloc((size_t)size) : NULL;
+	if (block && !odvgp_model_init(&model, &g, block, (size_t)size, NULL)) {
+		bytes = size + fmax((double)odvgp_save_size(model, 0, NULL),
+							   (copies ? size : 0) + (double)odvgp_predictor_size(model, NULL));
+		if (!is_exact(basis_of(&c->o[k]))) bytes += (double)odvgp_fit_q_scratch(model, NULL);
+	}
+	free(block);
+	return bytes;
+}
+
+/*  Is there memory for its race and its training? Counts those without. */
+static int candidate_fits(choice *c, int k)
+{
+	double file, most = fmax(race_entry_bytes(&c->r, &c->list[k], &file), candidate_bytes(c, k));
+	if (has_memory(most)) return 1;
+	c->least_large = c->large++ ? fmin(c->least_large, most) : most;
+	return 0;
+}
+
+
 /*  Adds a variant of the options before plan.h that takes as long as the first candidate. */
 static void candidate_add(choice *c, const variant *v)
 {
@@ -671,7 +711,8 @@ static void candidate_add(choice *c, const variant *v)
 	large |= race_total(&c->r, &c->list[k]) > MOST_COSTS * race_total(&c->r, &c->list[0]);
 	/* The plan's itself. */
 	large |= !v->transform && !v->target && strcmp(c->name[k], c->name[0]) == 0;
-	if (large || (v->target && !candidate_target(c, k, v->target))) {
+	if (large || !candidate_fits(c, k) ||
+			(v->target && !candidate_target(c, k, v->target))) {
 		options_free(o);
 		return;
 	}
@@ -735,32 +776,6 @@ static void choice_tell(void *user, const race *r, int entry, race_phase phase)
 	watch_begin(c->w->watch, "race: %s %s", r->list[entry].name, words[phase]);
 }
 
-/*  A candidate's config for all rows. */
-static odvgp_config candidate_config(const choice *c, int k)
-{
-	return race_resize(&c->list[k].config, c->rows);
-}
-
-/*  Of its training with all rows: the model, with a copy for evaluations or the best step, and with
-    q's optimum and a predictor, or a file. */
-static double candidate_bytes(const choice *c, int k, const dataset *d)
-{
-	odvgp_config g = candidate_config(c, k);
-	odvgp_model *model;
-	int copies =
-			d->test.n + d->valid.n > 0 &&
-			(without_q(basis_of(&c->o[k])) || option_integer(&c->o[k], OPT_PATIENCE, 0, INT_MAX));
-	double size = (double)odvgp_model_size(&g, NULL), bytes = 0;
-	void *block = size > 0 ? malloc((size_t)size) : NULL;
-	if (block && !odvgp_model_init(&model, &g, block, (size_t)size, NULL)) {
-		bytes = size + fmax((double)odvgp_save_size(model, 0, NULL),
-							   (copies ? size : 0) + (double)odvgp_predictor_size(model, NULL));
-		if (!is_exact(basis_of(&c->o[k]))) bytes += (double)odvgp_fit_q_scratch(model, NULL);
-	}
-	free(block);
-	return bytes;
-}
-
 /*  Of the program itself. */
 static const double PROGRAM_BYTES = 5e6;
 
@@ -771,7 +786,7 @@ static double choice_bytes(const choice *c, const dataset *d)
 		   all = (double)(c->rows + d->test.n + d->valid.n),
 		   held = c->stored ? (double)c->held.n : (double)c->rows, most = race_bytes(&c->r);
 	for (int k = 0; k < c->r.count; k++) {
-		most = fmax(most, candidate_bytes(c, k, d));
+		most = fmax(most, candidate_bytes(c, k));
 		if (c->X[k]) held += (double)c->rows;
 	}
 	return PROGRAM_BYTES + most + row * (held + (c->stored ? 0 : all));
@@ -806,12 +821,17 @@ static void choice_table(choice *c)
 		const race_entry *e = &r->list[i];
 		if (!e->rounds && e->late) continue;
 		if (!e->rounds) bytes_print(b, "  %-40s left out: there is no room for it\n", e->name);
+		else if (e->info.status == ODVGP_E_MEMORY)
+			bytes_print(b, "  %-40s left out: out of memory\n", e->name);
 		else if (e->info.status)
 			bytes_print(b, "  %-40s failed: %s\n", e->name, reason_of(e->info.status, &e->info));
 		else
 			bytes_print(b, "  %-40s step %5td of %5td  loglik %9.5f%s\n", e->name, e->done,
 					e->steps, e->mean, i == r->winner ? "  chosen" : "");
 	}
+	if (c->large)
+		bytes_print(b, "  left out: %d of at least %.3g MB each, more memory than there is\n",
+				c->large, c->least_large / 1e6);
 	if (r->winner && r->error > 0)
 		bytes_print(b, "  better than the first by %.5f +- %.5f a row\n", r->gain, r->error);
 }
@@ -930,6 +950,12 @@ static void choice_make(choice *c, options *o, dataset *d)
 	c->tails = !is_image(o) && !c->stored && has_tails(&c->fit);
 	choice_targets(c);
 	candidates_add(c, tries);
+	if (c->r.count == 1 && c->large && !c->quiet)
+		fprintf(stderr,
+				"auto: no race: each of the other candidates takes at least %.3g MB, more than "
+				"there is\n",
+				c->least_large / 1e6);
+	if (c->r.count == 1) return;
 	choice_announce(c, d);
 	odvgp_watch watch = library_watch(c->w->watch);
 	c->r.watch = &watch;

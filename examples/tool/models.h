@@ -805,6 +805,29 @@ static odvgp_config model_config(
 	return c;
 }
 
+/*  Ends: there is no memory for this model. Names a number of points that fits with what training and
+    predictions take besides. */
+NO_RETURN static void model_too_large(odvgp_config c, const options *o, size_t size)
+{
+	int exact = is_exact(basis_of(o));
+	ptrdiff_t top = c.layers - 1, given = c.layer[top].M, most = exact ? smaller(given, 1000) : given / 2;
+	char less[80] = "";
+	if (exact) {
+		c.objective = ODVGP_OBJECTIVE_COLLAPSED;
+		c.layer[top].mean_part = ODVGP_MEAN_PART_BETA;
+		c.layer[top].cov_part = ODVGP_COV_PART_DENSE;
+	}
+	for (ptrdiff_t M = most; M > 0 && !*less; M /= 2) {
+		c.layer[top].M = M;
+		c.layer[top].M_gamma /= 2;
+		if (has_memory(4 * (double)odvgp_model_size(&c, NULL)))
+			snprintf(less, sizeof less, "; %s--beta %td%s may fit", exact ? "--basis sgpr " : "", M,
+					c.layer[top].M_gamma ? " with fewer gamma points" : "");
+	}
+	die(FAILED, "out of memory: a model of --basis %s with %td points takes %.3g MB%s",
+			basis_of(o)->name, given, (double)size / 1e6, less);
+}
+
 /*  A new model. Checks all its options; model_start follows. */
 static odvgp_model *model_make(options *o, const dataset *d, const workers *w, odvgp_isa isa,
 		model_block *block, bytes *notes)
@@ -820,6 +843,9 @@ static odvgp_model *model_make(options *o, const dataset *d, const workers *w, o
 		die_of(info.status, &info, info.status == ODVGP_E_UNSUPPORTED ? with : NULL);
 	}
 	minutes_check(o, &c, w);
+	if (!has_memory((double)block->size)) model_too_large(c, o, block->size);
+	memory_advice = is_exact(basis_of(o)) ? "; --basis sgpr takes less"
+										   : "; fewer points (--beta) take less";
 	block->at = take(block->size, 1);
 	odvgp_status s = odvgp_model_init(&model, &c, block->at, block->size, &info);
 	if (s) die_of(s, &info, NULL);

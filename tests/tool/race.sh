@@ -66,7 +66,28 @@ check "race: none of two targets" no_race "there are 2 targets" --data both.csv 
 head -n 110 plain.csv | awk -v OFS=, '{ for (i = 0; i < 12; i++) printf "%d,", (NR * (i + 3)) % 11; print }' >inputs.csv
 check "race: none of few rows for each input" no_race "there are 110 training rows, and it begins at 500" --data inputs.csv
 check "race: none of a model that goes on" no_race "--resume is given" --data grid.csv --resume raced.odvgp --iters 9
+# limited KILOBYTES ARGUMENTS...: a training with so much memory; sanitizers do not run with so little.
+limited() { (ulimit -v "$1" 2>/dev/null && shift && exec "$tool" train --threads 1 --model limited.odvgp "$@" >t.txt 2>err.txt); }
+awk 'function uniform() { seed = seed * 16807 % 2147483647; return seed / 2147483647 }
+    BEGIN { seed = 9; for (i = 0; i < 800; i++) { a = uniform(); b = uniform()
+        print a "," b "," sin(9 * a) * b + 0.1 * uniform() } }' >memory.csv
+runs_limited=0
+limited 90000 --data memory.csv --basis coupled --beta 9 --iters 2 && runs_limited=1
+if [ $runs_limited = 1 ]; then
+    limited 30000 --data memory.csv --basis exact
+    check "memory: a model that does not fit names one that may" sh -c '[ $1 -eq 1 ] && grep -Eq "^odvgp: out of memory: a model of --basis exact with 800 points takes [0-9.]+ MB; --basis sgpr --beta [0-9]+ may fit$" err.txt' sh $?
+    less=$(sed -n 's/.*MB; \(.*\) may fit$/\1/p' err.txt)
+    # shellcheck disable=SC2086
+    check "memory: which does" limited 30000 --data memory.csv $less --iters 2 --warm off
+fi
 full || return 0 # the races that follow take a minute
+if [ $runs_limited = 1 ]; then
+    limited 90000 --data memory.csv
+    check "race: what has no memory is left out, which is said" sh -c '[ $1 -eq 0 ] && grep -Eq "^  left out: [0-9]+ of at least [0-9.]+ MB each, more memory than there is$" err.txt &&
+        grep -q "  chosen$" err.txt && ! grep -q "  exact" err.txt' sh $?
+    limited 48000 --data memory.csv
+    check "race: none where only the first candidate fits" sh -c '[ $1 -eq 0 ] && grep -Eq "^auto: no race: each of the other candidates takes at least [0-9.]+ MB" err.txt' sh $?
+fi
 # What Linux says of the program while it runs.
 most_memory() {
     "$tool" train --threads 1 --quiet "$@" >/dev/null 2>&1 &
@@ -79,9 +100,6 @@ most_memory() {
     done
     wait $pid
 }
-awk 'function uniform() { seed = seed * 16807 % 2147483647; return seed / 2147483647 }
-    BEGIN { seed = 9; for (i = 0; i < 800; i++) { a = uniform(); b = uniform()
-        print a "," b "," sin(9 * a) * b + 0.1 * uniform() } }' >memory.csv
 if grep -q '^VmHWM' /proc/self/status 2>/dev/null; then
     race --data memory.csv --model t.odvgp >t.json 2>err.txt
     said=$(sed -n 's/.* at most about \([0-9.]*\) MB$/\1/p' err.txt)
