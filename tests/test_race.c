@@ -516,7 +516,7 @@ TEST(a_judge_sees_moments_and_refuses)
 TEST(the_costlier_entry_has_to_be_clearly_better)
 {
 	odvgp_real a[4] = {1, 2, 3, 4}, b[4] = {1, 1, 3, 3}; /* differences 0 1 0 1 */
-	race_entry list[2];
+	race_entry list[3];
 	race r;
 	double error;
 	memset(list, 0, sizeof list);
@@ -541,7 +541,24 @@ TEST(the_costlier_entry_has_to_be_clearly_better)
 	CHECK(race_wins(&r, &list[0], &list[1]));
 	a[1] = (odvgp_real)0.4; /* differences 0 -0.6 0 1: 0.1 +- 0.33 */
 	CHECK(!race_wins(&r, &list[0], &list[1]) && race_wins(&r, &list[1], &list[0]));
+	/* A constant target: rounding is all that differs, whatever they cost. */
+	for (int k = 0; k < 2; k++) {
+		for (int i = 0; i < 4; i++) a[i] = b[i] + (odvgp_real)(k ? -1e-6 : 1e-6);
+		for (int costly = 0; costly < 2; costly++) {
+			list[0].step_flops = costly ? 3 : 1;
+			CHECK(race_wins(&r, &list[0], &list[1]) && !race_wins(&r, &list[1], &list[0]));
+		}
+	}
+	list[0].mean = 2 + 1e-6;
+	list[1].mean = list[2].mean = 2;
+	CHECK(race_before(&r, 0, 1) && !race_before(&r, 1, 0) && race_before(&r, 0, 2));
+	list[1].mean = 2 + 1e-6;
+	list[0].mean = 2;
+	CHECK(race_before(&r, 0, 1) && !race_before(&r, 2, 1));
+	list[2].mean = 2.001;
+	CHECK(race_before(&r, 2, 1) && !race_before(&r, 0, 2));
 	list[1].mean = -HUGE_VAL;
+	CHECK(race_before(&r, 2, 1) && race_before(&r, 0, 1) && !race_before(&r, 1, 0));
 	CHECK(race_wins(&r, &list[0], &list[1]) && !race_wins(&r, &list[1], &list[0]));
 }
 

@@ -413,7 +413,7 @@ static int choice_joins(void *user, const race *r, const int *order, int left)
 	if (left > 1 && isfinite(r->list[order[1]].mean))
 		gain = race_difference(r, &r->list[best], &r->list[order[1]], &error);
 	const char *kernel = c->o[best].value[OPT_KERNEL], *basis = c->o[best].value[OPT_BASIS];
-	int rough = strcmp(kernel, "matern32(ard)") == 0 && gain > error,
+	int rough = strcmp(kernel, "matern32(ard)") == 0 && gain > fmax(error, RACE_TIE),
 		wide = r->list[best].moments && !c->counts &&
 			   (double)c->inside[best] > 0.5 * n + 1.5 * sqrt(n);
 	for (int k = 0; k < r->count; k++) {

@@ -6,7 +6,8 @@
     scored by the mean log density of the validation rows, and half of them go on. Going on is
     odvgp_fit on the same model, so it gives the bits of a training that never stopped. Of the last
     two the cheaper one wins - of two that cost about the same, the earlier one - unless the other is
-    better by more than one standard error of the mean of the rows' differences.
+    better by more than one standard error of the mean of the rows' differences. Means within RACE_TIE
+    are equal, and the earlier entry comes first.
 
     What the race adds to the winner's training - starts and steps of the others, scores - is at most
     race.share of all operations, both together. An entry that leaves no step to itself or to one
@@ -629,12 +630,17 @@ static int race_is_costlier(const race *r, const race_entry *a, const race_entry
 	return a > b;
 }
 
-/*  Does a win over b? The costlier one has to be better by more than a standard error. */
+/*  Nats a row below which two means are the same: rounding, where nothing is left to learn. */
+static const double RACE_TIE = 1e-4;
+
+/*  Does a win over b? The costlier one has to be better by more than a standard error; of equal ones
+    the first of the list wins. */
 static int race_wins(const race *r, const race_entry *a, const race_entry *b)
 {
 	double error;
 	if (!isfinite(a->mean) || !isfinite(b->mean)) return isfinite(a->mean);
 	double gain = race_difference(r, a, b, &error);
+	if (fabs(gain) <= RACE_TIE) return a < b;
 	return race_is_costlier(r, a, b) ? gain > error : gain >= -error;
 }
 
@@ -750,6 +756,14 @@ static double race_late_each(const race *r, const int *order, int left, int late
 	return each - e->start_flops - fmax(0, e->score_flops - score);
 }
 
+/*  Does entry i stand before k for the next round? Of equal ones the first of the list does. */
+static int race_before(const race *r, int i, int k)
+{
+	double a = r->list[i].mean, b = r->list[k].mean;
+	if (!isfinite(a) || !isfinite(b) || fabs(a - b) > RACE_TIE) return a > b;
+	return i < k;
+}
+
 /*  A round of the entries `order` [left], of which one may be late: steps and scores, then the better
     `stay` come first, and the others are out. */
 static odvgp_status race_round(race *r, int *order, int left, int stay, double each)
@@ -762,7 +776,7 @@ static odvgp_status race_round(race *r, int *order, int left, int stay, double e
 		const race_entry *e = &r->list[order[i]];
 		odvgp_status s = race_run_entry(r, order[i], e->late && !e->rounds ? late : each);
 		if (s == ODVGP_E_STOPPED) return s;
-		for (int k = i; k > 0 && r->list[order[k]].mean > r->list[order[k - 1]].mean; k--)
+		for (int k = i; k > 0 && race_before(r, order[k], order[k - 1]); k--)
 			race_swap(order, k, k - 1);
 		/* Its values at the start stay for those that follow it. */
 		if (left > 2 && i >= stay) race_out(&r->list[order[i]]);

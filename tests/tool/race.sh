@@ -153,6 +153,9 @@ repeats() {
     eval "race --data $data --test-fraction 0.2 --model told.odvgp $chosen" >t2.json 2>err2.txt
     holds "$(value t.json loglik) < $(value t2.json loglik) + $1 && $(value t2.json loglik) < $(value t.json loglik) + $1"
 }
+made 9 300 'print uniform() "," uniform() ",5"' >level.csv
+race --data level.csv --model t.odvgp >t.json 2>err.txt
+check "race: rounding chooses no kernel where the target is constant" sh -c 'grep "  chosen$" err.txt | grep -Evq "rbf|matern|additive"'
 data=tailed.csv
 made 5 3000 'a = int(8 * uniform()); b = int(8 * uniform()); t = normal() / sqrt((normal()^2 + normal()^2 + normal()^2) / 3)
     print a "," b "," sin(a) + b * b / 9 + 0.3 * t' >tailed.csv
