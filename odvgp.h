@@ -1597,7 +1597,7 @@ ODVGP_API odvgp_status odvgp_reader_scales(
 	`exchange` itself must return when its partner has died.
 	A table cut by rank (reduce.cut) serves full-batch bounds only: minibatches of a reader are
 	refused. Copies, loaded models and predictors belong to one process; to predict for a large
-	file, give each machine a part of it. reduce NULL ends the sharing.
+	file, give each machine a part of it. reduce NULL ends the sharing; an error leaves it as it was.
 	Returns	E_ARG (also a difference), E_UNSUPPORTED (the objectives EXACT and TIGHT), E_IO */
 ODVGP_API odvgp_status odvgp_set_reduce(
 		odvgp_model *model, const odvgp_reduce *reduce, odvgp_info *info);
@@ -22753,8 +22753,8 @@ static odvgp_status gp__fit_tile(gp__fit *f, ptrdiff_t at, ptrdiff_t n, odvgp_in
 	gp__sums *sums = f->total.sums;
 	const gp__node *node = &f->node[m->Y.id];
 	ptrdiff_t P = f->u->P;
-	odvgp_status s = gp__stop_status(m, info);
-	if (s || (s = gp__tile_load(m, f->total.rows, at, n, info)) != ODVGP_OK) return s;
+	odvgp_status s = gp__tile_load(m, f->total.rows, at, n, info);
+	if (s) return s;
 	for (ptrdiff_t i = 0; i < m->T * n && m->y.missing; i++) {
 		odvgp_real y = node->v[i / n * node->ld + i % n];
 		if (y != y)
@@ -28201,20 +28201,24 @@ ODVGP_API odvgp_status odvgp_set_reduce(
 		odvgp_model *m, const odvgp_reduce *reduce, odvgp_info *info)
 {
 	if (!gp__model_ok(m)) return gp__is_null(info, "model");
-	gp__ranks *r = m->tape.tree ? m->tape.tree->ranks : NULL;
-	if (r) memset(r, 0, sizeof *r);
-	if (!reduce) return ODVGP_OK;
+	gp__ranks *r = m->tape.tree ? m->tape.tree->ranks : NULL, before;
+	if (!reduce) {
+		if (r) memset(r, 0, sizeof *r);
+		return ODVGP_OK;
+	}
 	if (reduce->size > 1 && m->cfg.objective >= ODVGP_OBJECTIVE_TIGHT)
 		return gp__unsupported(
 				info, "objective", "EXACT and TIGHT do not sum over rows: take COLLAPSED");
 	odvgp_status s = gp__size_check(m, reduce->rank, reduce->size, info);
 	if (s || !r) return s;
 	if (!reduce->exchange) return gp__is_null(info, "reduce.exchange");
+	before = *r;
+	memset(r, 0, sizeof *r);
 	r->given = *reduce;
 	if (r->given.size == 1) return ODVGP_OK;
 	if (m->from.reader) m->from.reader->failure.status = ODVGP_OK;
 	s = gp__check_alike(m, info);
-	if (s) memset(r, 0, sizeof *r);
+	if (s) *r = before;
 	return s;
 }
 

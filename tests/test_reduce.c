@@ -661,6 +661,12 @@ static odvgp_status never(void *user, int partner, const void *send, void *recei
 	++*(int *)user;
 	return ODVGP_OK;
 }
+static odvgp_status fails(void *user, int partner, const void *send, void *receive, size_t bytes)
+{
+	(void)never(user, partner, send, receive, bytes);
+	return ODVGP_E_IO;
+}
+
 TEST(what_cannot_be_shared_is_refused)
 {
 	static const int bad[][2] = {{0, 3}, {0, 16}, {0, 0}, {-1, 2}, {2, 2}, {0, -2}};
@@ -692,6 +698,18 @@ TEST(what_cannot_be_shared_is_refused)
 	reduce.exchange = never;
 	reduce.size = 1; /* one process has no partner */
 	CHECK_STATUS(odvgp_set_reduce(m, &reduce, NULL), ODVGP_OK);
+	{ /* an error leaves the sharing as it was: of an argument, of the comparison of ranks */
+		int asked = 0;
+		const odvgp_reduce shared = {1, 2, never, &asked, 0, 0, 0};
+		m->tape.tree->ranks->given = shared;
+		for (k = 0; k < 3; k++) {
+			odvgp_reduce other = {0, k ? 2 : 3, k == 1 ? NULL : fails, &asked, 0, 0, 0};
+			CHECK_STATUS(odvgp_set_reduce(m, &other, NULL), k < 2 ? ODVGP_E_ARG : ODVGP_E_IO);
+			const gp__ranks *r = gp__ranks_of(m);
+			CHECK(r && r->given.exchange == never && r->given.rank == 1 && !r->broken);
+		}
+		CHECK_INT(asked, 1);
+	}
 	CHECK_STATUS(odvgp_set_reduce(m, NULL, NULL), ODVGP_OK);
 	CHECK_STATUS(odvgp_step(m, X, Y, NULL, NULL), ODVGP_OK);
 	CHECK_INT(calls, 0);
