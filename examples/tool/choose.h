@@ -276,12 +276,6 @@ static void choice_targets(choice *c)
 	if (!y) return;
 	if (!s->y.kind) c->target_kind = target_kind_of(y, d->train.n);
 	c->counts = !s->y.kind && are_counts(y, d->train.n, fabs(s->y_mean[0]) + s->y_scale[0]);
-	/* A normal distribution would reach below 0. */
-	if (c->counts && s->y_mean[0] < 3 * s->y_scale[0] && !c->quiet)
-		fprintf(stderr,
-				"note: %s may hold counts, whole numbers from 0 on; --likelihood poisson "
-				"learns them as counts\n",
-				COLUMN_TEXT(s->targets[0].column, s->targets[0].name));
 	free(y);
 }
 
@@ -956,6 +950,7 @@ static void choice_make(choice *c, options *o, dataset *d)
 				"there is\n",
 				c->least_large / 1e6);
 	if (c->r.count == 1) return;
+	if (!c->quiet) print_data_notes(d);
 	choice_announce(c, d);
 	odvgp_watch watch = library_watch(c->w->watch);
 	c->r.watch = &watch;

@@ -329,22 +329,46 @@ static void class_labels(schema *s, const table *t, const options *o)
 				kind, COLUMN_TEXT(f->column, c->name), f->level_count);
 }
 
-/*  Notes that a target has few whole numbers, each twice or more on average, and may hold classes.
-    Ratings and counts look alike, so nobody decides but the user. */
-static void note_few_numbers(const schema *s, const table *t, const options *o, bytes *notes)
+/*  Are they whole numbers from 0 on, small ones, and would a normal distribution reach below 0? */
+static int may_be_counts(const table *t, int column)
+{
+	const double MOST_MEAN = 100;
+	double n = 0, sum = 0, squares = 0;
+	for (ptrdiff_t i = 0; i < t->rows; i++) {
+		double v = table_row(t, i)[column];
+		if (!isfinite(v)) continue;
+		if (v < 0 || v > floor(v)) return 0;
+		n++;
+		sum += v;
+		squares += v * v;
+	}
+	double mean = sum / fmax(1, n);
+	return n > 0 && mean <= MOST_MEAN && mean * mean < 9 * (squares / n - mean * mean);
+}
+
+/*  Notes that a target holds whole numbers which may be classes - a few, each twice or more on average -
+    or counts, of which 0 is one. Ratings and counts look alike, so nobody decides but the user. */
+static void note_whole_numbers(const schema *s, const table *t, const options *o, bytes *notes)
 {
 	enum { LEAST = 3, MOST = 20 };
 	double number[MOST];
 	const field *f = &s->targets[0];
 	if (s->target_count > 1 || t->column[f->column].date || t->column[f->column].text) return;
-	int count = distinct_numbers(t, f->column, number, MOST);
-	if (count < LEAST || count > MOST || 2 * count > t->rows) return;
-	for (int k = 0; k < count; k++)
+	int count = distinct_numbers(t, f->column, number, MOST), few = count <= MOST;
+	if (count < LEAST || 2 * count > t->rows) return;
+	for (int k = 0; k < count && few; k++)
 		if (number[k] > floor(number[k])) return;
-	bytes_print(notes,
-			"note: %s has only %d whole numbers, and the likelihood is gaussian; --likelihood %s "
-			"learns them as classes, ordinal as classes in order\n",
-			COLUMN_TEXT(f->column, f->name), count, likelihood_text(classes_likelihood(o)));
+	int counts = may_be_counts(t, f->column) && !(few && number[0] > 0);
+	if (!few && !counts) return;
+	bytes_print(notes, "note: %s has ", COLUMN_TEXT(f->column, f->name));
+	if (few) bytes_print(notes, "only %d ", count);
+	bytes_print(notes, "whole numbers%s, and the likelihood is gaussian; --likelihood ",
+			counts ? " from 0 on" : "");
+	if (counts) bytes_print(notes, "poisson learns them as counts%s", few ? ", " : "");
+	if (few)
+		bytes_print(notes, "%s %sas classes, ordinal as classes in order",
+				likelihood_text(classes_likelihood(o)), counts ? "" : "learns them ");
+	bytes_print(notes, "\n");
 }
 
 /*  Notes the order of classes that nobody chose. */
@@ -382,7 +406,7 @@ static void note_likelihood(const schema *s, const table *t, const options *o, b
 	note_order(s, notes);
 	if (o->value[OPT_LIKELIHOOD]) return;
 	if (s->likelihood == ODVGP_LIKELIHOOD_GAUSSIAN) {
-		note_few_numbers(s, t, o, notes);
+		note_whole_numbers(s, t, o, notes);
 		return;
 	}
 	const field *f = &s->targets[0];

@@ -33,8 +33,9 @@ typedef struct dataset {
 	int absent;
 	/* Are the validation rows given back? */
 	int calibrates;
-	/* What is remarkable about the data, a line each. */
+	/* What is remarkable about the data, a line each; is it said? */
 	bytes notes;
+	int told;
 } dataset;
 
 enum { SAMPLE_MOST = 20000 };

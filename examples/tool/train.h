@@ -995,10 +995,12 @@ static int is_constant_target(const dataset *d, int k)
 }
 
 /*  Prints what is remarkable about the data. */
-static void print_notes(const dataset *d, const bytes *notes)
+/*  What the data call for; once, as a race says it before it begins. */
+static void print_data_notes(dataset *d)
 {
+	if (d->told) return;
+	d->told = 1;
 	if (d->notes.used) tell_text(d->notes.at);
-	if (notes->used) tell_text(notes->at);
 	if (d->dropped)
 		fprintf(stderr, "note: %td rows with missing values are left out\n", d->dropped);
 	for (int k = 0; k < d->s.target_count; k++) {
@@ -1011,7 +1013,13 @@ static void print_notes(const dataset *d, const bytes *notes)
 						"(--test-fraction, --test or --test-mask)\n");
 }
 
-static void print_start(const training *t, const dataset *d, const bytes *notes)
+static void print_notes(dataset *d, const bytes *notes)
+{
+	print_data_notes(d);
+	if (notes->used) tell_text(notes->at);
+}
+
+static void print_start(const training *t, dataset *d, const bytes *notes)
 {
 	const odvgp_config *c = odvgp_model_config(t->model);
 	ptrdiff_t top = c->layers - 1;

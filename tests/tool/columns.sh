@@ -102,6 +102,12 @@ few_note() {
 check "classes: none for fractions, nor for two targets" test \
     "$(few_note stars.csv) $(few_note stars.csv --target 2,3)" = "0 0"
 awk -F, '{ print $1 "," NR % 25 }' plain.csv >t.csv
-check "classes: none for 25 numbers" test "$(few_note t.csv)" = 0
+"$tool" train --data t.csv --iters 1 --basis coupled --beta 5 --threads 1 --model t.odvgp >t.txt 2>err.txt
+check "classes: 25 numbers from 0 on may be counts, in one note" test \
+    "$(few_note t.csv) $(grep -c '^note: column 1 has whole numbers from 0 on, and the likelihood is gaussian; --likelihood poisson learns them as counts$' err.txt)" = "1 1"
+for cell in 'NR % 25 - 1' '500 + NR % 25' '100 * (NR % 25)' 'NR % 25 + 0.5'; do
+    awk -F, "{ print \$1 \",\" $cell }" plain.csv >t.csv
+    check "classes: none for 25 numbers like $cell" test "$(few_note t.csv)" = 0
+done
 head -n 9 stars.csv | cut -d, -f1-3 >t.csv
 check "classes: none where most rows have their own number" test "$(few_note t.csv)" = 0

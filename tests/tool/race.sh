@@ -184,7 +184,7 @@ made 3 300 'a = uniform(); m = exp(1 + sin(6 * a)); k = 0; p = c = exp(-m); u = 
     while (u > c) { k++; p *= m / k; c += p } print a "," k' >counted.csv
 race --data counted.csv --model t.odvgp >t.json 2>err.txt
 check "race: counts are hinted at, and stay a Gaussian's" test \
-    "$(grep -c -e 'may hold counts.* --likelihood poisson' err.txt) $(value t.json likelihood)" = "1 gaussian"
+    "$(grep -c -e '^note: .*whole numbers' err.txt) $(grep -c -e '^note: column 1 has only [0-9]* whole numbers from 0 on, .*--likelihood poisson learns them as counts, softmax as classes' err.txt) $(value t.json likelihood)" = "1 1 gaussian"
 # A count's probability is at most 1, so that its score in units of the deviation is at most log(sd).
 made 3 300 'print int(2 * uniform()) + int(2 * uniform()) "," i % 3 + 2' >exactly.csv
 race --data exactly.csv --model t.odvgp >t.json 2>err.txt
