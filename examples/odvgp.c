@@ -230,8 +230,9 @@ static const char update_help[] =
 		"images and of independent outputs stay. A Gaussian row takes the time of a few\n"
 		"predictions, a row of another likelihood that of a natural step. Nothing is written if a\n"
 		"row does not fit or a signal comes; --missing drop leaves out such rows. Rows in which\n"
-		"some of several targets are missing then teach the others. --basis exact, decoupled and\n"
-		"diagonal, --layers, --outputs lmc and --param other than whitened cannot learn so.\n";
+		"some of several targets are missing then teach the others. --basis exact becomes coupled,\n"
+		"with a point at each of its rows. --basis decoupled and diagonal, --layers, --outputs lmc\n"
+		"and --param other than whitened cannot learn so.\n";
 
 static const char export_help[] =
 		"odvgp export writes the model as one header for C99 and C++17, of constant tables and\n"

@@ -638,6 +638,15 @@ static double follow_of(const options *o)
 /*  From now on predictions are those of what learns. */
 static void application_learns(application *a)
 {
+	ptrdiff_t points = learn_exact(&a->f, &a->w);
+	if (points) {
+		server_open(a, a->f.content, a->f.size);
+		if (!a->o->given[OPT_QUIET])
+			fprintf(stderr,
+					"note: %s: the exact model goes on as one of --basis coupled, with a point at "
+					"each of its %td rows: a file of %.3g MB; --basis sgpr takes less\n",
+					path_text(a->f.path), points, (double)a->f.size / 1e6);
+	}
 	a->learner = learner_begin(&a->f, &a->server, &a->w, forget_of(a->o), follow_of(a->o));
 	a->server = a->learner->online.server;
 	a->row_watch.quiet = 1;

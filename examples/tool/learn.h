@@ -1,5 +1,6 @@
 /*  learn.h - a model that learns further rows one by one: for update and predict --learn. odvgp_online
-    answers and learns; odvgp_online_store puts its q into a model for the file. */
+    answers and learns; odvgp_online_store puts its q into a model for the file. An exact model becomes
+    COUPLED before it learns. */
 #ifndef TOOL_LEARN_H
 #define TOOL_LEARN_H
 
@@ -56,8 +57,10 @@ static void learn_copy(odvgp_model *to, const odvgp_slot *slot, const odvgp_mode
 	free(all);
 }
 
+static int has_rows(const odvgp_config *c) { return c->objective == ODVGP_OBJECTIVE_EXACT; }
+
 /*  What is saved in place of a model of a bound without q, or of SOLVE-GP's blocks, whose rows
-    correlate: COUPLED, or ORTH, with the same parameters. */
+    correlate: COUPLED, or ORTH, with the same parameters. Of an exact one q is still to be set. */
 static odvgp_model *learn_model(const odvgp_model *from, const char *path, model_block *block)
 {
 	odvgp_info info = no_info;
@@ -78,6 +81,11 @@ static odvgp_model *learn_model(const odvgp_model *from, const char *path, model
 		c.layer[0].M += c.layer[0].M_gamma;
 		c.layer[0].M_gamma = c.optim.gamma_batch = 0;
 	}
+	if (has_rows(odvgp_model_config(from))) {
+		c.layer[0].mean_part = ODVGP_MEAN_PART_BETA;
+		c.layer[0].cov_part = ODVGP_COV_PART_DENSE;
+		c.jitter = odvgp_config_defaults(c.N, c.layer[0].D, c.layer[0].P, c.layer[0].M, 0).jitter;
+	}
 	if (events.jitter_raised) {
 		c.jitter.absolute = events.jitter;
 		c.jitter.relative = 0;
@@ -91,6 +99,102 @@ static odvgp_model *learn_model(const odvgp_model *from, const char *path, model
 		learn_copy(model, odvgp_slot_at(model, i), from);
 	free(kernel);
 	return model;
+}
+
+/* ---- exact models ---- */
+
+/*  The targets of an exact model's rows, as it was trained on them: (K + 1 / q_diag) q_mu = y - m. */
+static double *exact_targets(odvgp_model *model, const double *X, const char *path)
+{
+	const odvgp_config *c = odvgp_model_config(model);
+	ptrdiff_t N = c->N, P = c->layer[0].P;
+	odvgp_server server;
+	odvgp_info info = no_info;
+	size_t size = odvgp_predictor_size(model, &info), scratch_size = 0;
+	void *block = take(size, 1), *scratch = NULL;
+	double *q = take_doubles(N, 4 * P), *precision = q + N * P, *mean = precision + N * P,
+		   *Y = take_doubles(N, P);
+	odvgp_set_transforms(model, NULL, NULL);
+	odvgp_status s = odvgp_freeze(model, NULL, block, size, &info);
+	if (!s) s = odvgp_server_from_block(&server, block, size, ODVGP_ISA_AUTO, &info);
+	if (!s) scratch_size = odvgp_predict_scratch(&server, N, &info);
+	if (!s) scratch = take(scratch_size, 1);
+	if (!s) s = odvgp_predict(&server, X, N, mean, mean + N * P, scratch, scratch_size, &info);
+	if (!s) s = odvgp_get(model, "q_mu", q, N * P, &info);
+	if (!s) s = odvgp_get(model, "q_diag", precision, N * P, &info);
+	if (s) die_of(s, &info, path);
+	for (ptrdiff_t i = 0; i < N * P; i++) Y[i % N * P + i / N] = mean[i] + q[i] / precision[i];
+	free(q);
+	free(block);
+	free(scratch);
+	return Y;
+}
+
+/*  COUPLED with a point at each row of an exact model, and the same posterior. */
+static odvgp_model *exact_model(odvgp_model *from, const char *path, model_block *block)
+{
+	odvgp_info info = no_info;
+	odvgp_model *model = learn_model(from, path, block);
+	const odvgp_config *c = odvgp_model_config(from);
+	double *X = take_doubles(c->N, c->layer[0].D);
+	odvgp_status s = odvgp_get(from, "Z_beta", X, c->N * c->layer[0].D, &info);
+	if (s) die_of(s, &info, path);
+	double *Y = exact_targets(from, X, path);
+	size_t size = odvgp_fit_q_scratch(model, &info);
+	void *scratch = take(size, 1);
+	s = odvgp_fit_q(model, X, Y, NULL, scratch, size, &info);
+	if (s) die_of(s, &info, path);
+	free(scratch);
+	free(X);
+	free(Y);
+	return model;
+}
+
+/*  Replaces a setting, or adds it. */
+static void setting_set(schema *s, const char *name, const char *value)
+{
+	free(settings_take(s, name));
+	settings_add(s, name, value);
+}
+
+/*  Adds to a setting that is a number. */
+static void setting_add(schema *s, const char *name, ptrdiff_t value)
+{
+	char text[24];
+	snprintf(text, sizeof text, "%td", setting_count(s, name) + value);
+	setting_set(s, name, text);
+}
+
+/*  Makes the file of an exact model one of COUPLED. Returns its points; 0: it is another model. */
+static ptrdiff_t learn_exact(model_file *f, const workers *w)
+{
+	odvgp_info info = no_info;
+	model_block block, block_coupled;
+	odvgp_model *from = model_load(f, w, ODVGP_ISA_AUTO, &block);
+	const odvgp_config *c = odvgp_model_config(from);
+	int other = !has_rows(c) || c->independent || c->lik.weights || c->lik.known_noise;
+	ptrdiff_t N = other ? 0 : c->N;
+	if (N) {
+		odvgp_model *model = exact_model(from, f->path, &block_coupled);
+		setting_set(&f->s, "basis", "coupled");
+		setting_add(&f->s, "steps", odvgp_steps_done(from));
+		bytes user = schema_write(&f->s);
+		odvgp_scales scales = scales_of(&f->s);
+		odvgp_set_transforms(model, f->s.transforms, NULL);
+		free(f->content);
+		f->size = odvgp_save_size(model, user.used, NULL);
+		f->content = take(f->size, 1);
+		odvgp_status s = odvgp_save_memory(
+				model, &scales, user.at, user.used, f->content, f->size, &info);
+		if (s) die_of(s, &info, f->path);
+		free(f->kept.at);
+		f->kept = user;
+		f->user = user.at;
+		f->user_size = user.used;
+		free(block_coupled.at);
+	}
+	free(block.at);
+	return N;
 }
 
 /* ---- beginning ---- */
@@ -186,21 +290,6 @@ static int learn_row(learner *l, const double *x, const double *y)
 }
 
 /* ---- saving ---- */
-
-/*  Replaces a setting, or adds it. */
-static void setting_set(schema *s, const char *name, const char *value)
-{
-	free(settings_take(s, name));
-	settings_add(s, name, value);
-}
-
-/*  Adds to a setting that is a number. */
-static void setting_add(schema *s, const char *name, ptrdiff_t value)
-{
-	char text[24];
-	snprintf(text, sizeof text, "%td", setting_count(s, name) + value);
-	setting_set(s, name, text);
-}
 
 /*  Makes the file of a model with the q that was learned; `path` is for messages. */
 static void learner_file(learner *l, schema *s, const char *path)

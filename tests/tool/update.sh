@@ -117,6 +117,21 @@ check "refused: --follow without --learn" refuses "--follow: needs --learn" pred
 check "refused: --follow of images" refuses "images.odvgp: --follow: inducing inputs of images and of independent functions stay" \
     update --model images.odvgp --data images.csv --follow 0.1 --out bad.odvgp
 
+# ---- exact models, which become coupled ----
+fit --data old.csv --basis exact --iters 9 --warm off --model exact.odvgp
+"$tool" update --model exact.odvgp --data new.csv --json --out grown.odvgp >t.json 2>err.txt
+check "update: an exact model learns" test "$? $(value t.json n_learned) $(grep -c '^note: exact.odvgp: the exact model goes on as one of --basis coupled, with a point at each of its' err.txt)" = "0 $(($(wc -l <new.csv) - 1)) 1"
+check "update: which gains, and keeps what it knew" holds "$(value t.json rmse_after) < $(value t.json rmse_before)"
+"$tool" predict --model exact.odvgp --data new.csv --out a.txt --quiet >/dev/null
+"$tool" predict --model exact.odvgp --data new.csv --learn --out b.txt --quiet >/dev/null
+check "update: its predictions are those of the exact model before it learns" holds \
+    "$(paste -d, a.txt b.txt | awk -F, 'NR == 2 { n = NF / 2; for (i = 1; i <= 3; i++) { d = $i - $(i + n); if (d < 0) d = -d; if (d > most) most = d }; print most }') < 1e-4"
+"$tool" update --model grown.odvgp --data new.csv --quiet --json --out grown.odvgp >t.json 2>err.txt
+check "update: and goes on as any other" test "$? $(wc -c <err.txt)" = "0 0"
+"$tool" train --data two.csv --header no --target 2,3 --basis exact --iters 9 --quiet --model exact.odvgp >/dev/null
+"$tool" update --model exact.odvgp --data two.csv --json --out both.odvgp >t.json 2>err.txt
+check "update: so does one of two targets" holds "$? == 0 && $(value t.json rmse_after) < 1.05 * $(value t.json rmse_before)"
+
 # ---- what is refused, which leaves the model as it is ----
 cp old.odvgp same.odvgp
 check "refused: --resume of an updated model" refuses "was updated with 100 rows" train --resume t.odvgp --data old.csv --model bad.odvgp
@@ -131,9 +146,9 @@ sed '5s/[0-9]*$/-4/' counts.csv >bad.csv
 check "refused: a target that the likelihood does not have" refuses "bad.csv: line 5: " update --model counts.odvgp --data bad.csv
 "$tool" update --model counts.odvgp --data bad.csv --missing drop --json --out t.odvgp >t.json 2>err.txt
 check "update: it is left out" test "$(values t.json n_learned n_refused) $(grep -c '^note: 1 row was refused' err.txt)" = "199 1 1"
-fit --data old.csv --basis exact --iters 2 --model exact.odvgp
-check "refused: an exact model" refuses "exact.odvgp: cannot learn further rows: it has a covariance part without q_sqrt; train" \
-    update --model exact.odvgp --data new.csv
+fit --data old.csv --basis diagonal --iters 2 --model diagonal.odvgp
+check "refused: a diagonal q" refuses "diagonal.odvgp: cannot learn further rows: it has a covariance part without q_sqrt; train" \
+    update --model diagonal.odvgp --data new.csv
 fit --data old.csv --layers 'coupled:beta=5,dim=2; coupled:beta=5' --model deep.odvgp
 check "refused: layers" refuses "it has several layers" update --model deep.odvgp --data new.csv
 for bad in 0 1.5 x; do
