@@ -358,6 +358,30 @@ TEST(folds_of_one_row_leave_one_out)
 }
 
 /*  SGPR and minibatches with gamma: a score by folds changes no bit, and the race keeps its share. */
+/*  Whatever score it would get would be of no rows. */
+TEST(a_fold_of_all_rows_fails)
+{
+	world *w = NEW(world, 1);
+	int fold[N];
+	world_make(w);
+	for (int i = 0; i < N; i++) fold[i] = 3;
+	w->r.valid = N;
+	w->r.folds = 5;
+	w->r.fold = fold;
+	CHECK_STATUS(race_run(&w->r), ODVGP_OK);
+	for (int i = 0; i < 2; i++) {
+		CHECK_STATUS(w->list[i].info.status, ODVGP_E_ARG);
+		CHECK(w->list[i].mean <= -HUGE_VAL);
+	}
+	race_free(&w->r);
+	fold[7] = 1; /* and of one row, others being empty, has a score */
+	CHECK_STATUS(race_run(&w->r), ODVGP_OK);
+	CHECK_STATUS(w->list[w->r.winner].info.status, ODVGP_OK);
+	CHECK(isfinite(w->list[w->r.winner].mean));
+	race_free(&w->r);
+	free(w);
+}
+
 TEST(folds_score_without_a_trace)
 {
 	world *w = NEW(world, 1), *once = NEW(world, 1);
@@ -766,6 +790,7 @@ int main(int argc, char **argv)
 	RUN(an_entry_may_have_rows_of_its_own);
 	RUN(an_entry_whose_last_score_is_no_number_cannot_win);
 	RUN(folds_of_one_row_leave_one_out);
+	RUN(a_fold_of_all_rows_fails);
 	RUN(folds_score_without_a_trace);
 	RUN(a_late_entry_takes_a_place);
 	RUN(students_scale_is_that_of_the_noise);

@@ -192,6 +192,13 @@ static odvgp_status race_no_memory(odvgp_info *info)
 	return ODVGP_E_MEMORY;
 }
 
+static odvgp_status race_refuse(odvgp_info *info, const char *why)
+{
+	memset(info, 0, sizeof *info);
+	snprintf(info->text, sizeof info->text, "%s", why);
+	return info->status = ODVGP_E_ARG;
+}
+
 /*  Is this slot a hyperparameter or the points of mean and covariance, and not a part of q? */
 static int race_is_start(const char *name)
 {
@@ -515,7 +522,8 @@ static odvgp_status race_fold(
 			   *Y[2] = {room + n * D, room + n * D + count[0]}, *logp = room + n * (D + 1);
 	race_part fit = {to[0], Y[0], count[0], NULL, NULL},
 			  of = {to[1], Y[1], count[1], logp, e->moments ? logp + n : NULL};
-	if (!count[0] || !count[1]) return ODVGP_OK;
+	if (!count[1]) return ODVGP_OK;
+	if (!count[0]) return race_refuse(&e->info, "race: a fold holds all rows");
 	for (ptrdiff_t i = 0; i < n; i++) {
 		int in = r->fold[i] == fold;
 		memcpy(to[in], X + i * D, (size_t)D * sizeof *X);
@@ -572,13 +580,6 @@ static odvgp_status race_held_out(const race *r, race_entry *e)
 	if (!s) s = race_predict_held(r, e, copy);
 	free(block);
 	return s;
-}
-
-static odvgp_status race_refuse(odvgp_info *info, const char *why)
-{
-	memset(info, 0, sizeof *info);
-	snprintf(info->text, sizeof info->text, "%s", why);
-	return info->status = ODVGP_E_ARG;
 }
 
 /*  Training goes on as if there had been no score. Afterwards the entry waits. */
