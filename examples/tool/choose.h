@@ -252,9 +252,9 @@ static double *sorted_targets(const dataset *d)
 static int target_kind_of(const double *y, ptrdiff_t n)
 {
 	double low = y[n / 2] - y[0], high = y[n - 1] - y[n / 2], middle = y[n - 1 - n / 4] - y[n / 4];
-	return high > 5 * low             ? ODVGP_TRANSFORM_LOG
-		   : low + high > 8 * middle  ? ODVGP_TRANSFORM_ASINH
-									  : ODVGP_TRANSFORM_NONE;
+	return high > 5 * low            ? ODVGP_TRANSFORM_LOG
+		   : low + high > 8 * middle ? ODVGP_TRANSFORM_ASINH
+									 : ODVGP_TRANSFORM_NONE;
 }
 
 /*  Whole numbers from 0 on, not just two. */
@@ -453,53 +453,72 @@ enum { LATE_STUDENT = 1, LATE_KERNEL };
 
 /*  The best come first: a race has --auto-tries - 1 of those that fit the data. What cannot win
     within the same operations stands behind; bench/results/auto.txt has the races. */
-#define ASINH      "all=asinh"
-#define LOG        ODVGP_TRANSFORM_LOG
-#define ASINH_OF_Y ODVGP_TRANSFORM_ASINH
-#define SCORES     "all=linear"
-#define SHORT      "matern52(ard) + matern32(0.3, variance=0.1, ard)"
-#define ADDITIVE   "matern52(ard) + additive(variance=0.1, ard)"
+#define EXACT      .to = EXACT_ROWS, .basis = "exact", .follows = 1, .warm = "off"
+#define FEW        .to = SGPR_ROWS, .follows = 1
+#define MANY       .from = SGPR_ROWS, .to = PTRDIFF_MAX, .follows = 1
+#define ANY        .to = PTRDIFF_MAX, .follows = 1
+#define CLASSES    .classes = 1, .to = PTRDIFF_MAX
+#define SOLVE      .basis = "solve", .beta = 300, .gamma = 300
+#define ORTH       .basis = "orth", .beta = 300, .gamma = 700
+#define RBF        .kernel = "rbf(ard)"
+#define MATERN32   .kernel = "matern32(ard)"
+#define MATERN12   .kernel = "matern12(ard)", .late = LATE_KERNEL
+#define SHORT      .kernel = "matern52(ard) + matern32(0.3, variance=0.1, ard)"
+#define ADDITIVE   .kernel = "matern52(ard) + additive(variance=0.1, ard)"
+#define LINEAR     .kernel = "matern52(ard) + linear"
+#define ASINH      .transform = "all=asinh"
+#define LOG_OF_Y   .target = ODVGP_TRANSFORM_LOG
+#define ASINH_OF_Y .target = ODVGP_TRANSFORM_ASINH
 static const variant variants[] = {
-		{0, 0, EXACT_ROWS, "exact", NULL, 0, 0, 1, "off", 0, NULL, 0, 0},
-		{0, 0, EXACT_ROWS, "exact", NULL, 0, 0, 1, "off", 0, NULL, LOG, 0},
-		{0, 0, EXACT_ROWS, "exact", NULL, 0, 0, 1, "off", 0, NULL, ASINH_OF_Y, 0},
-		{0, 0, PTRDIFF_MAX, NULL, NULL, 0, 0, 1, NULL, 0, NULL, LOG, 0},
-		{0, 0, PTRDIFF_MAX, NULL, NULL, 0, 0, 1, NULL, 0, NULL, ASINH_OF_Y, 0},
-		{0, 0, EXACT_ROWS, "exact", NULL, 0, 0, 1, "off", 0, ASINH, 0, 0},
-		{0, 0, EXACT_ROWS, "exact", "rbf(ard)", 0, 0, 1, "off", 0, NULL, 0, 0},
-		{0, 0, EXACT_ROWS, "exact", "matern32(ard)", 0, 0, 1, "off", 0, NULL, 0, 0},
-		{0, 0, EXACT_ROWS, "exact", SHORT, 0, 0, 1, "off", 0, NULL, 0, 0},
-		{0, 0, SGPR_ROWS, NULL, NULL, 0, 0, 1, NULL, 0, ASINH, 0, 0},
-		{0, 0, SGPR_ROWS, NULL, "matern32(ard)", 0, 0, 1, NULL, 0, NULL, 0, 0},
-		{0, 0, SGPR_ROWS, NULL, "rbf(ard)", 0, 0, 1, NULL, 0, NULL, 0, 0},
-		{0, SGPR_ROWS, PTRDIFF_MAX, "solve", NULL, 300, 300, 1, NULL, 0, NULL, 0, 0},
-		{0, SGPR_ROWS, PTRDIFF_MAX, "solve", NULL, 300, 300, 1, NULL, 0, ASINH, 0, 0},
-		{0, SGPR_ROWS, PTRDIFF_MAX, "orth", NULL, 300, 700, 1, NULL, 0, NULL, 0, 0},
-		{0, SGPR_ROWS, PTRDIFF_MAX, NULL, NULL, 0, 0, 1, NULL, 0, ASINH, 0, 0},
-		{0, SGPR_ROWS, PTRDIFF_MAX, "solve", "matern32(ard)", 300, 300, 1, NULL, 0, NULL, 0, 0},
-		{0, SGPR_ROWS, PTRDIFF_MAX, "solve", "rbf(ard)", 300, 300, 1, NULL, 0, NULL, 0, 0},
-		{0, 0, SGPR_ROWS, NULL, ADDITIVE, 0, 0, 1, NULL, 0, NULL, 0, 0},
-		{0, SGPR_ROWS, PTRDIFF_MAX, "solve", ADDITIVE, 300, 300, 1, NULL, 0, NULL, 0, 0},
-		{0, 0, SGPR_ROWS, "solve", NULL, 300, 300, 1, NULL, 0, NULL, 0, 0},
-		{0, 0, SGPR_ROWS, NULL, SHORT, 0, 0, 1, NULL, 0, NULL, 0, 0},
-		{0, 0, SGPR_ROWS, NULL, "matern52(ard) + linear", 0, 0, 1, NULL, 0, NULL, 0, 0},
-		{1, 0, PTRDIFF_MAX, NULL, "matern52(ard, variance=50)", 0, 0, 0, "off", 1, NULL, 0, 0},
-		{1, 0, PTRDIFF_MAX, NULL, NULL, 0, 0, 0, NULL, 0, SCORES, 0, 0},
-		{1, 0, PTRDIFF_MAX, NULL, NULL, 0, 0, 0, NULL, 1, NULL, 0, 0},
-		{1, 0, PTRDIFF_MAX, NULL, "matern52(ard, variance=200)", 0, 0, 0, "off", 1, NULL, 0, 0},
-		{0, 0, SGPR_ROWS, "orth", NULL, 300, 700, 1, NULL, 0, NULL, 0, LATE_STUDENT},
-		{0, SGPR_ROWS, PTRDIFF_MAX, "solve", NULL, 300, 300, 1, NULL, 0, NULL, 0, LATE_STUDENT},
-		{0, 0, EXACT_ROWS, "exact", "matern12(ard)", 0, 0, 1, "off", 0, NULL, 0, LATE_KERNEL},
-		{0, 0, SGPR_ROWS, NULL, "matern12(ard)", 0, 0, 1, NULL, 0, NULL, 0, LATE_KERNEL},
-		{0, SGPR_ROWS, PTRDIFF_MAX, "solve", "matern12(ard)", 300, 300, 1, NULL, 0, NULL, 0,
-				LATE_KERNEL},
+		{EXACT},
+		{EXACT, LOG_OF_Y},
+		{EXACT, ASINH_OF_Y},
+		{ANY, LOG_OF_Y},
+		{ANY, ASINH_OF_Y},
+		{EXACT, ASINH},
+		{EXACT, RBF},
+		{EXACT, MATERN32},
+		{EXACT, SHORT},
+		{FEW, ASINH},
+		{FEW, MATERN32},
+		{FEW, RBF},
+		{MANY, SOLVE},
+		{MANY, SOLVE, ASINH},
+		{MANY, ORTH},
+		{MANY, ASINH},
+		{MANY, SOLVE, MATERN32},
+		{MANY, SOLVE, RBF},
+		{FEW, ADDITIVE},
+		{MANY, SOLVE, ADDITIVE},
+		{FEW, SOLVE},
+		{FEW, SHORT},
+		{FEW, LINEAR},
+		{CLASSES, .kernel = "matern52(ard, variance=50)", .warm = "off", .fast = 1},
+		{CLASSES, .transform = "all=linear"},
+		{CLASSES, .fast = 1},
+		{CLASSES, .kernel = "matern52(ard, variance=200)", .warm = "off", .fast = 1},
+		{FEW, ORTH, .late = LATE_STUDENT},
+		{MANY, SOLVE, .late = LATE_STUDENT},
+		{EXACT, MATERN12},
+		{FEW, MATERN12},
+		{MANY, SOLVE, MATERN12},
 };
-#undef ASINH
-#undef LOG
-#undef ASINH_OF_Y
-#undef SCORES
+#undef EXACT
+#undef FEW
+#undef MANY
+#undef ANY
+#undef CLASSES
+#undef SOLVE
+#undef ORTH
+#undef RBF
+#undef MATERN32
+#undef MATERN12
 #undef SHORT
 #undef ADDITIVE
+#undef LINEAR
+#undef ASINH
+#undef LOG_OF_Y
+#undef ASINH_OF_Y
 enum { VARIANTS = sizeof variants / sizeof *variants };
 
 static void variant_store(options *o, int id, const char *text)
@@ -666,7 +685,6 @@ static int candidate_fits(choice *c, int k)
 	return 0;
 }
 
-
 /*  Adds a variant of the options before plan.h that takes as long as the first candidate. */
 static void candidate_add(choice *c, const variant *v)
 {
@@ -705,8 +723,7 @@ static void candidate_add(choice *c, const variant *v)
 	large |= race_total(&c->r, &c->list[k]) > MOST_COSTS * race_total(&c->r, &c->list[0]);
 	/* The plan's itself. */
 	large |= !v->transform && !v->target && strcmp(c->name[k], c->name[0]) == 0;
-	if (large || !candidate_fits(c, k) ||
-			(v->target && !candidate_target(c, k, v->target))) {
+	if (large || !candidate_fits(c, k) || (v->target && !candidate_target(c, k, v->target))) {
 		options_free(o);
 		return;
 	}

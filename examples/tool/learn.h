@@ -184,8 +184,8 @@ static ptrdiff_t learn_exact(model_file *f, const workers *w)
 		free(f->content);
 		f->size = odvgp_save_size(model, user.used, NULL);
 		f->content = take(f->size, 1);
-		odvgp_status s = odvgp_save_memory(
-				model, &scales, user.at, user.used, f->content, f->size, &info);
+		odvgp_status s =
+				odvgp_save_memory(model, &scales, user.at, user.used, f->content, f->size, &info);
 		if (s) die_of(s, &info, f->path);
 		free(f->kept.at);
 		f->kept = user;

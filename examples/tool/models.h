@@ -810,7 +810,8 @@ static odvgp_config model_config(
 NO_RETURN static void model_too_large(odvgp_config c, const options *o, size_t size)
 {
 	int exact = is_exact(basis_of(o));
-	ptrdiff_t top = c.layers - 1, given = c.layer[top].M, most = exact ? smaller(given, 1000) : given / 2;
+	ptrdiff_t top = c.layers - 1, given = c.layer[top].M,
+			  most = exact ? smaller(given, 1000) : given / 2;
 	char less[80] = "";
 	if (exact) {
 		c.objective = ODVGP_OBJECTIVE_COLLAPSED;
