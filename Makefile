@@ -480,10 +480,12 @@ bench-peers: $(B)/peers.so $(B)/f32/peers.so
 	    "$(B)/f32/peers.so --threads 2"; do \
 	    $(or $(PYTHON),python3) bench/peers/table.py $$run $(PEERS) || exit 1; done
 
-## bench-seconds: GPflow and scikit-learn beside the tool at equal seconds: DATA=dir; SETS="bike
-##   energy", PYTHON=one that has them
+## bench-seconds: GPflow, scikit-learn and LightGBM beside the tool at equal seconds of a processor:
+##   DATA=dir; SETS="bike energy", BUDGETS="10 30 100", SPLIT=0, FORMER=another tool, PYTHON=one
+##   that has them
 bench-seconds: $(B)/odvgp
-	@$(or $(PYTHON),python3) bench/peers/seconds.py $< "$(DATA)" $(B)/bench-seconds $(SETS)
+	@BUDGETS="$(or $(BUDGETS),10 30 100)" SPLIT="$(or $(SPLIT),0)" FORMER="$(FORMER)" \
+	    $(or $(PYTHON),python3) bench/peers/seconds.py $< "$(DATA)" $(B)/bench-seconds $(SETS)
 
 ## bench-float: the same in float
 bench-float: $(B)/f32/bench

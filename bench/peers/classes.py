@@ -61,13 +61,17 @@ def letters(rng, n, classes=26, D=16):
     return np.clip(np.round(X), 0, 15), y
 
 
+def table(name, data):
+    with gzip.open(f"{data}/{name}.csv.gz", "rt") as file:
+        return np.loadtxt(file, delimiter=",", ndmin=2)
+
+
 def rows_of(name, data):
     """All rows, the target last, as 0, 1, ..."""
     if name in GENERATED:
         X, y = GENERATED[name](np.random.default_rng(20), ROWS + 2 * TESTED)
         return np.column_stack([X, y])
-    with gzip.open(f"{data}/{name}.csv.gz", "rt") as file:
-        rows = np.loadtxt(file, delimiter=",")
+    rows = table(name, data)
     rows[:, -1] = np.unique(rows[:, -1], return_inverse=True)[1]
     return rows
 

@@ -1,57 +1,98 @@
-"""Models of other libraries beside the tool at equal seconds. For each set of DATA the tool trains
-with no option but the data; its seconds are what the others get. Appends a row to OUT/seconds.csv
-as each model ends, skips models that have a row, and prints a table.
+"""The tool without options beside other libraries at equal processor seconds.
 
-    make bench-seconds DATA=dir [SETS="bike energy"]
+    make bench-seconds DATA=dir [SETS="bike energy"] [BUDGETS="10 30 100"] [SPLIT=0] [FORMER=tool]
 
 does the same as
 
-    python3 bench/peers/seconds.py build/odvgp DATA build/bench-seconds [SET...]
+    BUDGETS=... SPLIT=... FORMER=... python3 bench/peers/seconds.py build/odvgp DATA OUT [SET...]
 
-It needs NumPy, scikit-learn, gpflow and tf_keras from PyPI. Rows are split as --split numpy:0 does
-it; inputs and targets are standardised by the training rows, and all figures are in these units.
-CRPS is that of the Gaussian predicted for y; of classes there are accuracy, log-likelihood and
-Brier score. The tool's seconds are those of the whole command, reading and evaluations included. A
-peer gets its data, its first compilation and its predictions for nothing: the clock is on while it
-trains. Peers, all on two threads:
+A budget is a number of processor seconds, of all threads together; all train on one thread. Test
+rows are those of --split numpy:SPLIT. A model that has a row in OUT/seconds.csv is skipped, so that
+an interrupted run goes on; `python3 bench/peers/seconds.py --summary OUT` prints tables and the
+comparison of what is there: paired differences to the former tool, mean ranks, and the share of the
+gap to boosting that is closed.
 
-  cold      the tool, --basis orth --warm off: its former default, with --minutes
-  sgpr      gpflow.models.SGPR, as many inducing points as the tool's, at random training rows,
-            Matern 5/2 with a lengthscale for each input, L-BFGS
+Inputs and targets are standardised by the training rows, and all figures are in these units. The
+log-likelihood of a regression, CRPS and coverage are those of the Gaussian that is predicted for y.
+Labels reach the tool as texts. The tool's seconds are those of the whole command, reading and
+evaluations included. A peer gets its data, its first compilation and its predictions for nothing.
+
+  odvgp     the tool with --minutes
+  former    the tool FORMER with --minutes
+  sgpr      gpflow.models.SGPR, 500 points at random training rows, Matern 5/2 with a lengthscale for
+            each input, L-BFGS
   svgp      gpflow.models.SVGP, the same kernel, 500 points, minibatches of 1,024, natural gradients
-            of q (0.1; 0.01 or none where that fails) and Adam (0.01) by turns; for classes with the
-            tool's likelihood
-  boosting  scikit-learn's HistGradientBoosting with early stopping; its noise is the variance of
-            its errors on a tenth of the training rows, held out, before it trains on all
+            of q (0.1; 0.01 or none where that fails) and Adam (0.01) by turns; robust-max for classes
   gpr       scikit-learn's GaussianProcessRegressor on as many random rows as its time allows
+  lightgbm  with its defaults; its noise is the variance of its errors on a tenth of the training
+            rows, held out, before it trains on all
+  search    LightGBM with early stopping; a random search over its settings until the time is spent
+
+It needs NumPy, and from PyPI gpflow, tf_keras, scikit-learn and lightgbm for the peers.
 """
 
 import csv
-import gzip
+import glob
 import json
 import math
 import os
+import resource
 import subprocess
 import sys
 import time
 
+BUDGETS = [float(b) for b in os.environ.get("BUDGETS", "10 30 100").split()]
+SPLIT = int(os.environ.get("SPLIT", "0"))
+FORMER = os.environ.get("FORMER", "")
+for variable in "OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE":
+    os.environ.pop(variable, None)  # NumPy's library chooses its kernels itself
+for variable in "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS":
+    os.environ[variable] = "1"
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+import numpy as np
+
+import classes as of_classes
+
 REGRESSION = (
     "energy concrete airfoil sml parkinsons kin8nm power naval elevators bike pumadyn32nm "
-    "keggdirected fried"
+    "keggdirected fried snelson slice_first682 sarcos_test houseelectric_first15k "
+    "3droad_first5000 kuka_lwr4 panda bng_pwlinear"
 ).split()
-CLASSES = "banana ringnorm waveform thyroid pendigits".split()
-HEAD = "set peer size seconds rmse loglik coverage crps accuracy brier".split()
-THREADS = 2
+CLASSES = (
+    "banana ringnorm twonorm waveform thyroid page-blocks wine-quality-white mushroom nursery "
+    "statlog-landsat statlog-shuttle wall-following pendigits chess-krvk connect-4"
+).split()
+HEAD = "set budget peer size seconds rmse loglik crps in50 in95 errors ece brier".split()
+GAUSSIAN = ["odvgp", "former", "sgpr", "svgp", "gpr"]
+PEERS = GAUSSIAN + ["lightgbm", "search"]
 
 
-def split(name, data):
-    """Training and test rows, the target last."""
-    with gzip.open(f"{data}/{name}.csv.gz", "rt") as file:
-        rows = np.loadtxt(file, delimiter=",")
-    order = np.arange(len(rows))
-    np.random.RandomState(0).shuffle(order)
-    cut = int(len(rows) * (1 - 0.1))
-    return rows[order[:cut]], rows[order[cut:]]
+# --- scores: of each row, and their means ---
+
+
+def gaussian_scores(mean, sd, y):
+    z = (y - mean) / sd
+    phi = np.exp(-z * z / 2) / math.sqrt(2 * math.pi)
+    below = 0.5 * (1 + np.vectorize(math.erf)(z / math.sqrt(2)))
+    rows = np.stack([np.log(np.maximum(phi, 1e-300) / sd), (y - mean) ** 2])
+    return rows, {
+        "rmse": math.sqrt(rows[1].mean()),
+        "loglik": rows[0].mean(),
+        "crps": np.mean(sd * (z * (2 * below - 1) + 2 * phi - 1 / math.sqrt(math.pi))),
+        "in50": np.mean(np.abs(z) < 0.67449),
+        "in95": np.mean(np.abs(z) < 1.959964),
+    }
+
+
+def class_scores(p, y):
+    p = np.maximum(p, 1e-300)
+    rows = np.stack([np.log(p[np.arange(len(y)), y]), (p.argmax(1) != y).astype(float)])
+    return rows, {
+        "loglik": rows[0].mean(),
+        "errors": rows[1].mean(),
+        "ece": of_classes.ece(p, y),
+        "brier": np.mean(((p - np.eye(p.shape[1])[y]) ** 2).sum(1)),
+    }
 
 
 def scaled(train, test, columns):
@@ -60,57 +101,34 @@ def scaled(train, test, columns):
     return (train[:, columns] - mean) / sd, (test[:, columns] - mean) / sd
 
 
-def gaussian_scores(mean, sd, y):
-    z = (y - mean) / sd
-    phi = np.exp(-z * z / 2) / math.sqrt(2 * math.pi)
-    below = 0.5 * (1 + np.vectorize(math.erf)(z / math.sqrt(2)))
-    return {
-        "rmse": np.sqrt(np.mean((y - mean) ** 2)),
-        "loglik": np.mean(np.log(phi / sd)),
-        "coverage": np.mean(np.abs(z) < 1.959964),
-        "crps": np.mean(sd * (z * (2 * below - 1) + 2 * phi - 1 / math.sqrt(math.pi))),
-    }
-
-
-def class_scores(p, y):
-    p = np.maximum(p, 1e-300)
-    return {
-        "accuracy": np.mean(p.argmax(1) == y),
-        "loglik": np.mean(np.log(p[np.arange(len(y)), y])),
-        "brier": np.mean(((p - np.eye(p.shape[1])[y]) ** 2).sum(1)),
-    }
-
-
 # --- the tool ---
 
 
-def run_tool(tool, work, train, test, classes, options):
-    """Trains on CSV files. Returns its report, and what it predicts for the test rows."""
-    for name, rows in ("train", train), ("test", test):
-        np.savetxt(f"{work}/{name}.csv", rows, delimiter=",", fmt="%.17g")
-    common = ["--threads", str(THREADS), "--quiet"]
-    begin = time.perf_counter()
+def write(path, rows, classes):
+    with open(path, "w") as file:
+        for row in rows:
+            cells = ["%.17g" % value for value in row]
+            if classes:
+                cells[-1] = f"class {int(row[-1])}"
+            print(",".join(cells), file=file)
+
+
+def tool_way(tool, work, train, test, classes, seconds):
+    write(f"{work}/train.csv", train, classes)
+    write(f"{work}/test.csv", test, classes)
+    common = ["--model", f"{work}/m.odvgp", "--threads", "1", "--quiet"]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     report = subprocess.run(
-        [tool, "train", "--data", f"{work}/train.csv", "--model", f"{work}/m.odvgp", "--json"]
-        + common
-        + options,
+        [tool, "train", "--data", f"{work}/train.csv", "--minutes", f"{seconds / 60:.9g}", "--json"]
+        + common,
         check=True,
         capture_output=True,
         text=True,
     )
-    seconds = time.perf_counter() - begin
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     subprocess.run(
-        [
-            tool,
-            "predict",
-            "--data",
-            f"{work}/test.csv",
-            "--model",
-            f"{work}/m.odvgp",
-            "--out",
-            f"{work}/out.csv",
-        ]
-        + common,
+        [tool, "predict", "--data", f"{work}/test.csv", "--out", f"{work}/out.csv"] + common,
         check=True,
         capture_output=True,
     )
@@ -121,15 +139,15 @@ def run_tool(tool, work, train, test, classes, options):
         f" + {report['gamma']}" if report["gamma"] else ""
     )
     if classes:
-        names = [key for key in rows[0] if key.startswith("p_")]
-        p = np.array([[float(row[key]) for key in names] for row in rows])
-        found = [int(float(key[2:])) for key in names]
-        assert found == sorted(found), found
-        return seconds, size, p
+        p = np.zeros((len(rows), classes))
+        for key in rows[0]:
+            if key.startswith("p_"):
+                p[:, int(key.split()[-1])] = [float(row[key]) for row in rows]
+        return size, spent, p
     y = train[:, -1]
     mean = (np.array([float(row["mean"]) for row in rows]) - y.mean()) / y.std()
     sd = np.array([float(row["sd_y"]) for row in rows]) / y.std()
-    return seconds, size, (mean, sd)
+    return size, spent, (mean, sd)
 
 
 # --- GPflow ---
@@ -158,10 +176,10 @@ def sgpr(X, y, M, seconds):
         loss = float(model.training_loss())
         if loss < best[0]:
             best[:] = loss, [v.numpy() for v in model.trainable_variables]
-        if time.perf_counter() > end:
+        if time.process_time() > end:
             raise Over
 
-    end = time.perf_counter() + seconds
+    end = time.process_time() + seconds
     try:
         gpflow.optimizers.Scipy().minimize(
             model.training_loss,
@@ -221,8 +239,8 @@ def svgp_by(gamma, X, y, M, seconds, classes):
     step(next(batches))  # compiles
     for v, value in kept:
         v.assign(value)
-    end, steps = time.perf_counter() + seconds, 0
-    while time.perf_counter() < end:
+    end, steps = time.process_time() + seconds, 0
+    while time.process_time() < end:
         step(next(batches))
         steps += 1
     note = {0.1: "", 0.01: "; natural steps of 0.01", 0: "; Adam only"}[gamma]
@@ -241,23 +259,7 @@ def gpflow_predict(model, X, classes):
     return mean if classes else (mean[:, 0], np.sqrt(var[:, 0]))
 
 
-# --- scikit-learn ---
-
-
-def boosting(X, y, Xs, classes):
-    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-
-    if classes:
-        model = HistGradientBoostingClassifier(early_stopping=True, random_state=0).fit(X, y)
-        p = np.zeros((len(Xs), classes))
-        p[:, model.classes_] = model.predict_proba(Xs)
-        return p
-    order, held = np.random.RandomState(2).permutation(len(X)), len(X) // 10
-    kind = dict(early_stopping=True, random_state=0, max_iter=1000)
-    trial = HistGradientBoostingRegressor(**kind).fit(X[order[held:]], y[order[held:]])
-    sd = np.std(y[order[:held]] - trial.predict(X[order[:held]]))
-    model = HistGradientBoostingRegressor(**kind).fit(X, y)
-    return model.predict(Xs), np.full(len(Xs), sd)
+# --- scikit-learn, LightGBM ---
 
 
 def gpr(X, y, Xs, seconds):
@@ -265,152 +267,232 @@ def gpr(X, y, Xs, seconds):
     from sklearn.gaussian_process import GaussianProcessRegressor
     from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 
-    D, n, end, spent, best = X.shape[1], min(125, len(X)), time.perf_counter() + seconds, 0, None
+    D, n, spent, best = X.shape[1], min(125, len(X)), 0, None
+    end = time.process_time() + seconds
     order = np.random.RandomState(3).permutation(len(X))
-    while best is None or (n < len(X) and time.perf_counter() + 8 * spent < end):
+    while best is None or (n < len(X) and time.process_time() + 8 * spent < end):
         n = n if best is None else min(2 * n, len(X))
-        begin = time.perf_counter()
+        begin = time.process_time()
         kernel = ConstantKernel(1.0) * Matern(
             [math.sqrt(D)] * D, (1e-3, 1e5), nu=2.5
         ) + WhiteKernel(0.1)
         best = GaussianProcessRegressor(kernel, random_state=0).fit(X[order[:n]], y[order[:n]])
-        spent = time.perf_counter() - begin
-    return best.predict(Xs, return_std=True), n
+        spent = time.process_time() - begin
+    return f"{n} rows", best.predict(Xs, return_std=True)
 
 
-# --- the table ---
+def lightgbm_model(classes, **settings):
+    import lightgbm
+
+    kind = lightgbm.LGBMClassifier if classes else lightgbm.LGBMRegressor
+    return kind(n_jobs=1, verbose=-1, random_state=0, **settings)
 
 
-def peers_of(classes):
-    return (
-        ["odvgp", "cold", "svgp", "boosting"]
-        if classes
-        else ["odvgp", "cold", "sgpr", "svgp", "boosting", "gpr"]
-    )
+def held_out(X, y):
+    order, held = np.random.RandomState(2).permutation(len(X)), len(X) // 10
+    return X[order[held:]], y[order[held:]], X[order[:held]], y[order[:held]]
 
 
-def measure(peer, tool, work, train, test, classes, budget, size):
+def lightgbm_predict(model, Xs, sd, classes):
+    if not classes:
+        return model.predict(Xs), np.full(len(Xs), sd)
+    p = np.zeros((len(Xs), classes))
+    p[:, model.classes_] = model.predict_proba(Xs)
+    return p
+
+
+def lightgbm_way(X, y, Xs, classes):
+    sd = None
+    if not classes:
+        Xt, yt, Xv, yv = held_out(X, y)
+        sd = np.std(yv - lightgbm_model(0).fit(Xt, yt).predict(Xv))
+    return "", lightgbm_predict(lightgbm_model(classes).fit(X, y), Xs, sd, classes)
+
+
+def search(X, y, Xs, classes, seconds):
+    """Settings by chance; the best on a tenth of the rows trains on all of them, with as many trees.
+    A trial begins while the longest one so far, and a training of all rows, fit the time."""
+    import lightgbm
+
+    rng = np.random.RandomState(4)
+    Xt, yt, Xv, yv = held_out(X, y)
+    end, longest, tries, best = time.process_time() + seconds, 0, 0, None
+    while best is None or time.process_time() + 2.2 * longest < end:
+        settings = {
+            "num_leaves": int(2 ** rng.uniform(2, 8)),
+            "learning_rate": 10 ** rng.uniform(-2, -0.5),
+            "min_child_samples": int(2 ** rng.uniform(1, 7)),
+            "colsample_bytree": rng.uniform(0.5, 1),
+            "subsample": rng.uniform(0.5, 1),
+            "subsample_freq": 1,
+            "reg_lambda": 10 ** rng.uniform(-3, 1.5),
+        }
+        begin = time.process_time()
+
+        def late(env):
+            if time.process_time() > max(end, begin + 1):
+                raise lightgbm.callback.EarlyStopException(env.iteration, env.evaluation_result_list)
+
+        model = lightgbm_model(classes, n_estimators=3000, **settings).fit(
+            Xt, yt, eval_set=[(Xv, yv)],
+            callbacks=[lightgbm.early_stopping(30, verbose=False), late],
+        )
+        score = next(iter(model.best_score_["valid_0"].values()))
+        longest, tries = max(longest, time.process_time() - begin), tries + 1
+        if best is None or score < best[0]:
+            sd = None if classes else np.std(yv - model.predict(Xv))
+            best = score, settings, max(1, model.best_iteration_ or 1), sd
+    _, settings, trees, sd = best
+    model = lightgbm_model(classes, n_estimators=trees, **settings).fit(X, y)
+    return f"{tries} tries, {trees} trees", lightgbm_predict(model, Xs, sd, classes)
+
+
+# --- one row ---
+
+
+def measure(peer, tool, work, train, test, classes, budget):
     """Size, seconds and predictions of one peer."""
-    minutes = ["--minutes", f"{(budget or 0) / 60:.9g}"]
-    kind = ["--likelihood", "bernoulli" if classes == 2 else "robustmax"] if classes else []
-    if peer in ("odvgp", "cold"):
-        options = kind + (["--basis", "orth", "--warm", "off"] + minutes if peer == "cold" else [])
-        seconds, size, predicted = run_tool(tool, work, train, test, classes, options)
-        return size, seconds, predicted
+    if peer in ("odvgp", "former"):
+        return tool_way(FORMER if peer == "former" else tool, work, train, test, classes, budget)
     X, Xs = scaled(train, test, slice(0, -1))
-    y = (
-        train[:, -1:].astype(int)[:, 0]
-        if classes
-        else scaled(train, test, slice(-1, None))[0][:, 0]
-    )
-    begin = time.perf_counter()
+    y = train[:, -1].astype(int) if classes else scaled(train, test, slice(-1, None))[0][:, 0]
+    begin = time.process_time()
     if peer == "sgpr":
-        M = min(int(size.split()[1]), len(X))
-        predicted = gpflow_predict(sgpr(X, y, M, budget), Xs, 0)
-        return f"{M}", budget, predicted
+        M = min(500, len(X))
+        return f"{M}", budget, gpflow_predict(sgpr(X, y, M, budget), Xs, 0)
     if peer == "svgp":
         M = min(500, len(X) // 2)
         model, steps = svgp(X, y.astype(float), M, budget, classes)
         return f"{M}; {steps}", budget, gpflow_predict(model, Xs, classes)
-    if peer == "boosting":
-        predicted = boosting(X, y, Xs, classes)
-        return "", time.perf_counter() - begin, predicted
-    predicted, n = gpr(X, y, Xs, budget)
-    return f"{n} rows", time.perf_counter() - begin, predicted
+    size, predicted = (
+        gpr(X, y, Xs, budget) if peer == "gpr"
+        else lightgbm_way(X, y, Xs, classes) if peer == "lightgbm"
+        else search(X, y, Xs, classes, budget)
+    )
+    return size, time.process_time() - begin, predicted
 
 
 def read(path):
     with open(path) as file:
-        return {(row["set"], row["peer"]): row for row in csv.DictReader(file)}
+        return {(r["set"], r["budget"], r["peer"]): r for r in csv.DictReader(file)}
 
 
-def table(rows):
-    kinds = (
-        ("RMSE", "rmse"),
-        ("log-likelihood", "loglik"),
-        ("in 95 % bands", "coverage"),
-        ("CRPS", "crps"),
-    ), (("accuracy", "accuracy"), ("log-likelihood", "loglik"), ("Brier score", "brier"))
-    for columns in kinds:
-        some = [row for row in rows.values() if row[columns[0][1]]]
-        if some:
-            print(
-                "| set | model | sizes | seconds |", " | ".join(title for title, _ in columns), "|"
-            )
-            print("|---" * (4 + len(columns)) + "|")
-        for row in some:
-            figures = [f"{float(row[key]):.4f}" for _, key in columns]
-            print(
-                f"| {row['set']} | {row['peer']} | {row['size']} | {float(row['seconds']):.1f} |",
-                " | ".join(figures),
-                "|",
-            )
-        if some:
-            print()
+def rows_path(out, name, budget, peer):
+    return f"{out}/{name}.{budget:g}.{peer}.npy"
 
 
-def main():
-    if len(sys.argv) < 4:
-        sys.exit("usage: python3 seconds.py TOOL DATA OUT [SET...]")
-    tool, data, out = sys.argv[1:4]
-    if not os.path.isdir(data):
-        sys.exit("seconds: DATA must be the folder of the sets: make bench-seconds DATA=dir")
-    os.makedirs(out, exist_ok=True)
+def run(tool, data, out, names):
     path = f"{out}/seconds.csv"
+    os.makedirs(out, exist_ok=True)
     if not os.path.exists(path):
         with open(path, "w") as file:
             print(",".join(HEAD), file=file)
-    for name in sys.argv[4:] or REGRESSION + CLASSES:
-        train, test = split(name, data)
-        classes = int(max(train[:, -1].max(), test[:, -1].max())) + 1 if name in CLASSES else 0
-        for peer in peers_of(classes):
-            rows = read(path)
-            if (name, peer) in rows:
-                continue
-            ours = rows.get((name, "odvgp"))
-            size, seconds, predicted = measure(
-                peer,
-                tool,
-                out,
-                train,
-                test,
-                classes,
-                float(ours["seconds"]) if ours else None,
-                ours["size"] if ours else None,
-            )
-            if classes:
-                scores = class_scores(predicted, test[:, -1].astype(int))
-            else:
-                y = scaled(train, test, slice(-1, None))[1][:, 0]
-                scores = gaussian_scores(*predicted, y)
-            row = dict(scores, set=name, peer=peer, size=size, seconds=seconds)
-            with open(path, "a") as file:
-                print(
-                    ",".join(
-                        (
-                            f"{row[key]:.6g}"
-                            if isinstance(row.get(key), float)
-                            else str(row.get(key, ""))
-                        )
-                        for key in HEAD
-                    ),
-                    file=file,
-                )
-    table(read(path))
+    for budget in BUDGETS:
+        for name in names:
+            rows = (of_classes.rows_of if name in CLASSES else of_classes.table)(name, data)
+            train, test = of_classes.split(rows, SPLIT)
+            classes = int(rows[:, -1].max()) + 1 if name in CLASSES else 0
+            for peer in PEERS:
+                if (name, f"{budget:g}", peer) in read(path) or not can(peer, classes):
+                    continue
+                size, seconds, predicted = measure(peer, tool, out, train, test, classes, budget)
+                if classes:
+                    each, scores = class_scores(predicted, test[:, -1].astype(int))
+                else:
+                    y = scaled(train, test, slice(-1, None))[1][:, 0]
+                    each, scores = gaussian_scores(*predicted, y)
+                np.save(rows_path(out, name, budget, peer), each)
+                row = dict(scores, set=name, peer=peer, size=size)
+                row.update(budget=f"{budget:g}", seconds=float(seconds))
+                with open(path, "a") as file:
+                    csv.writer(file).writerow(
+                        f"{row[k]:.6g}" if isinstance(row.get(k), float) else row.get(k, "")
+                        for k in HEAD
+                    )
+                print(name, f"{budget:g}", peer, size, f"{seconds:.1f} s", scores, flush=True)
 
 
-for variable in "OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE":
-    os.environ.pop(variable, None)  # NumPy's library chooses its kernels itself
-os.environ["OPENBLAS_NUM_THREADS"] = str(THREADS)
-os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
-import numpy as np
+def can(peer, classes):
+    if peer == "former":
+        return bool(FORMER)
+    if peer in ("sgpr", "svgp") and not gpflow:
+        return False
+    return not (classes and peer in ("sgpr", "gpr"))
+
+
+# --- the comparison ---
+
+
+def difference(a, b):
+    """Mean of a - b over rows, and its standard error."""
+    d = a - b
+    return d.mean(), d.std(ddof=1) / math.sqrt(len(d)) if len(d) > 1 else math.inf
+
+
+def summary(out):
+    rows = read(f"{out}/seconds.csv")
+    for budget in sorted({float(b) for _, b, _ in rows}):
+        sets = list(dict.fromkeys(s for s, b, _ in rows if float(b) == budget))
+        print(f"\n{budget:g} processor seconds")
+        worse, ranks, shares = [], {}, []
+        for name in sets:
+            each = {
+                peer: np.load(rows_path(out, name, budget, peer))
+                for peer in PEERS
+                if os.path.exists(rows_path(out, name, budget, peer))
+            }
+            print_set(name, budget, rows, each)
+            if "former" in each:
+                d, se = difference(each["odvgp"][0], each["former"][0])
+                worse += [f"{name} {d:+.4f} +- {se:.4f}"] if d < -2 * se else []
+            order = sorted((p for p in each if p in GAUSSIAN), key=lambda p: -each[p][0].mean())
+            for place, peer in enumerate(order):
+                ranks.setdefault(peer, []).append(place + 1)
+            best = max((p for p in each if p in PEERS[-2:]), key=lambda p: each[p][0].mean(),
+                       default=None)
+            if best and "former" in each:
+                gap, se = difference(each[best][0], each["former"][0])
+                if gap > 2 * se:
+                    shares.append((difference(each["odvgp"][0], each["former"][0])[0] / gap, name))
+        print(f"log-likelihood worse than the former tool's by more than two standard errors: "
+              f"{len(worse)} of {len(sets)}", *worse, sep="\n  ")
+        print("mean rank among Gaussian processes:",
+              ", ".join(f"{p} {np.mean(r):.2f}" for p, r in ranks.items()))
+        if shares:
+            print(f"gap to boosting: {len(shares)} sets, median share closed "
+                  f"{np.median([s for s, _ in shares]):.2f}; below a half:",
+                  ", ".join(f"{n} {s:.2f}" for s, n in shares if s < 0.5))
+
+
+def print_set(name, budget, rows, each):
+    for peer in each:
+        row = rows[name, f"{budget:g}", peer]
+        figures = "  ".join(f"{k} {float(row[k]):.4f}" for k in HEAD[5:] if row[k])
+        print(f"{name:24} {peer:9} {row['size'][:28]:28} {float(row['seconds']):7.1f}  {figures}")
+
+
+def main():
+    if len(sys.argv) == 3 and sys.argv[1] == "--summary":
+        return summary(sys.argv[2])
+    if len(sys.argv) < 4:
+        sys.exit("usage: python3 seconds.py TOOL DATA OUT [SET...] | --summary OUT")
+    tool, data, out = sys.argv[1:4]
+    if not glob.glob(f"{data}/*.csv.gz"):
+        sys.exit("seconds: DATA must be the folder of the sets: make bench-seconds DATA=dir")
+    run(tool, data, out, sys.argv[4:] or REGRESSION + CLASSES)
+    summary(out)
+
 
 try:
     import gpflow
     import tensorflow as tf
     import tf_keras
+
+    tf.config.threading.set_intra_op_parallelism_threads(1)
+    tf.config.threading.set_inter_op_parallelism_threads(1)
 except ImportError as missing:
-    sys.exit(f"seconds: {missing}; pip install gpflow tf_keras scikit-learn")
+    print(f"seconds: {missing}: without GPflow's models; pip install gpflow tf_keras",
+          file=sys.stderr)
+    gpflow = None
 if __name__ == "__main__":
-    tf.config.threading.set_intra_op_parallelism_threads(THREADS)
     main()
