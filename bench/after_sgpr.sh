@@ -12,19 +12,31 @@ at=$(mktemp -d)
 trap 'rm -rf "$at"' EXIT
 D=6
 cc -O2 bench/shapes.c -o "$at/shapes" -lm || exit
-# What examples/tool/cost.h counts: prints the numbers of steps of sgpr, solve and orth for these rows.
-steps() {
-    awk -v n="$1" -v D=$D -v half="$2" '
-    function pass(n, M) { return 8 * n * M * M + 20 * M * M * M + (150 + 40 * D) * n * M }
-    function layer(M, g, blocks,  f) {
-        f = pass(1024, M) + 10 * M * M * M + (154 + 40 * D) * (1024 * (M + g) + M * g)
-        return blocks ? f + pass(1024, g) + 8 * 1024 * M * g + 10 * g * g * g : f }
-    BEGIN { warm = (105 + 50) * pass(4000, 200); passes = 1.2e6 / n
-        train = 1.2 * passes * pass(n, 256); all = warm + train
-        solve = layer(200, 200, 1); orth = layer(256, 500, 0)
-        printf "%d %d %d %d %d %d %d\n", passes, all / solve, train / solve, train / 2 / solve, train / 2 / orth,
-            train / 2 / 1.25 / pass(n, 200), train / 2 / 1.25 / pass(n, 256) }'
+# steps ROWS: the numbers of steps of sgpr, solve and orth for these rows, by the counts of examples/tool/cost.h.
+{ printf '#define main tool_main\n#include "examples/odvgp.c"\n#undef main\n'; cat <<'END'; } >"$at/steps.c"
+static double step_of(ptrdiff_t n, ptrdiff_t D, ptrdiff_t beta, ptrdiff_t gamma, int blocks)
+{
+	odvgp_config c = odvgp_config_defaults(n, D, 1, beta, gamma);
+	c.optim.batch = 1024;
+	if (blocks) c.layer[0].cov_part = ODVGP_COV_PART_BLOCKS;
+	return step_flops(&c);
 }
+int main(int argc, char **argv)
+{
+	(void)argc;
+	ptrdiff_t n = atol(argv[1]), D = atol(argv[2]);
+	double rows = (double)n, d = (double)D, warm = (105 + 50) * pass_flops(4000, 200, d),
+		   passes = 1.2e6 / rows, train = 1.2 * passes * pass_flops(rows, 256, d),
+		   solve = step_of(n, D, 200, 200, 1), orth = step_of(n, D, 256, 500, 0);
+	printf("%d %d %d %d %d %d %d\n", (int)passes, (int)((warm + train) / solve), (int)(train / solve),
+			(int)(train / 2 / solve), (int)(train / 2 / orth),
+			(int)(train / 2 / 1.25 / pass_flops(rows, 200, d)),
+			(int)(train / 2 / 1.25 / pass_flops(rows, 256, d)));
+	return 0;
+}
+END
+cc -O0 -w -DODVGP_USE_PTHREADS -I. -Iexamples/tool "$at/steps.c" -o "$at/steps" -lm -lpthread || exit
+steps() { "$at/steps" "$1" $D; }
 for set in ${SETS:-smooth:20000:0.01:1 smooth:20000:0.3:2 rough:20000:0.05:3 rough:40000:0.5:4 additive:20000:0.02:5 \
     additive:40000:0.2:6 steps:20000:0.05:7 steps:20000:0.5:8}; do
     IFS=: read -r shape rows noise seed <<<"$set"
