@@ -2321,13 +2321,16 @@ static inline float gp__arm_sqrt(float x)
 }
 /*	And it loads several numbers at once: n / width rounds, which leave n % width; operands are %1,
 	%2, ... */
+#define GP__ARM_S0_S7 "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "cc", "memory"
+#define GP__ARM_ROW(row, sum) \
+	"vldm " row "!, {s4-s7}; vmla.f32 " sum ", s0, s4; vmla.f32 " sum ", s1, s5;" \
+	"vmla.f32 " sum ", s2, s6; vmla.f32 " sum ", s3, s7;"
 #define GP__ARM_BY(width, n, code, ...) \
 	if ((n) >= width) { \
 		size_t k = (size_t)(n) / width; \
 		(n) %= width; \
 		__asm__ volatile("1:" code "subs %0, %0, #1; bne 1b" \
-						 : "+r"(k), __VA_ARGS__::"s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", \
-						 "cc", "memory"); \
+						 : "+r"(k), __VA_ARGS__::GP__ARM_S0_S7); \
 	}
 #else
 #define GP__ARM_BY(width, n, code, ...)
@@ -2335,20 +2338,17 @@ static inline float gp__arm_sqrt(float x)
 /*	sum += a . b and to += w x for all but n % 4 numbers, which they leave; for all but n % 2, the
 	rotations (x, v) <- (c x + s v, c v - s x), one after the other. */
 #define GP__ARM_DOT(n, a, b, sum) \
-	GP__ARM_BY(4, n, \
-			"vldmia %1!, {s0-s3}; vldmia %2!, {s4-s7}; vmla.f32 %3, s0, s4;" \
-			"vmla.f32 %3, s1, s5; vmla.f32 %3, s2, s6; vmla.f32 %3, s3, s7;", \
-			"+r"(a), "+r"(b), "+t"(sum))
+	GP__ARM_BY(4, n, "vldm %1!, {s0-s3};" GP__ARM_ROW("%2", "%3"), "+r"(a), "+r"(b), "+t"(sum))
 #define GP__ARM_AXPY(n, w, x, to) \
 	GP__ARM_BY(4, n, \
-			"vldmia %1!, {s0-s3}; vldmia %2, {s4-s7}; vmla.f32 s4, s0, %3; vmla.f32 s5, s1, %3;" \
-			"vmla.f32 s6, s2, %3; vmla.f32 s7, s3, %3; vstmia %2!, {s4-s7};", \
+			"vldm %1!, {s0-s3}; vldm %2, {s4-s7}; vmla.f32 s4, s0, %3; vmla.f32 s5, s1, %3;" \
+			"vmla.f32 s6, s2, %3; vmla.f32 s7, s3, %3; vstm %2!, {s4-s7};", \
 			"+r"(x), "+r"(to), "+t"(w))
 #define GP__ARM_TURN(n, x, c, s, v) \
 	GP__ARM_BY(2, n, \
-			"vldmia %1, {s0-s1}; vldmia %2!, {s2-s3}; vldmia %3!, {s4-s5}; vmul.f32 s6, s2, s0;" \
+			"vldm %1, {s0-s1}; vldm %2!, {s2-s3}; vldm %3!, {s4-s5}; vmul.f32 s6, s2, s0;" \
 			"vmla.f32 s6, s4, %4; vmul.f32 %4, s2, %4; vmls.f32 %4, s4, s0; vmul.f32 s7, s3, s1;" \
-			"vmla.f32 s7, s5, %4; vmul.f32 %4, s3, %4; vmls.f32 %4, s5, s1; vstmia %1!, {s6-s7};", \
+			"vmla.f32 s7, s5, %4; vmul.f32 %4, s3, %4; vmls.f32 %4, s5, s1; vstm %1!, {s6-s7};", \
 			"+r"(x), "+r"(c), "+r"(s), "+t"(v))
 #ifdef ODVGP_FLOAT
 #define GP__EPS  FLT_EPSILON
@@ -13726,7 +13726,7 @@ ODVGP_API GP__COLD size_t odvgp_online_seal(odvgp_online *o, odvgp_info *info)
 
 	with an inverse, T = L_H^-1 B^T K(Zb,x) and c = B L_H^-T T.
 
-	A row costs a Cortex-M4F about 1,000 + (M + Mg) (4 C + 35) instructions for C columns
+	A row costs a Cortex-M4F about 600 + (M + Mg) (4 C + 26) instructions for C columns
 	and one base kernel of a distance, and 3 M^2 for the variance of each output and its gradient.
 
 	To add a base kernel, add its case in gp__rows_base; a likelihood, in gp__y_ok and gp__row_y. */
@@ -13785,7 +13785,7 @@ typedef struct {
 /*	X(field, reals): arrays of the block, then of each unit. */
 /* clang-format off */
 #define GP__ROWS_SHARED(X) \
-	X(x_mean, D) \
+	X(x_mean, GP__ROWS_D) \
 	X(mixing, p->flags & GP__ROWS_MIXED ? p->P * p->F : 0) \
 	X(lik, p->lik_params) \
 	X(y_mean, p->F) \
@@ -13803,13 +13803,14 @@ typedef struct {
 	X(L, (p->factor == GP__FACTOR_OF_S ? 1 : P) * (M * (M + 1) / 2)) \
 	X(R, P * (p->factor == GP__DIAGONAL_OF_INVERSE ? M \
 				: Mr * (Mr + 1) / 2 + (M - Mr) * (M - Mr + 1) / 2)) \
-	X(A, D * P) \
+	X(A, GP__ROWS_D * P) \
 	X(b, P)
 /* clang-format on */
-#define GP__ROWS_D(type) const type D = p->flags & GP__ROWS_LINEAR ? p->D : 0
+#define GP__ROWS_D (p->flags & GP__ROWS_LINEAR ? p->D : 0)
+/*	Products of two fit 32 bits, those with P the type. */
 #define GP__ROWS_SIZES(type) \
-	GP__ROWS_D(type); \
-	const type P = p->P / p->units, M = p->M, Mg = p->M_gamma, C = p->columns, Mr = p->M_factor
+	const type P = p->P / p->units; \
+	const uint32_t M = p->M, Mg = p->M_gamma, C = p->columns, Mr = p->M_factor
 
 /*	Bytes before the reals, a multiple of 8. */
 static size_t gp__rows_head(const gp__compact *p)
@@ -13821,14 +13822,13 @@ static size_t gp__rows_head(const gp__compact *p)
 static uint64_t gp__rows_bytes(const gp__compact *p)
 {
 	GP__ROWS_SIZES(uint64_t);
-	uint64_t shared = 0, unit = 0;
-#define GP__X(field, reals) shared += (reals);
+	uint64_t n = 0;
+#define GP__X(field, reals) n += (reals);
+	GP__ROWS_UNIT(GP__X)
+	n *= p->units;
 	GP__ROWS_SHARED(GP__X)
 #undef GP__X
-#define GP__X(field, reals) unit += (reals);
-	GP__ROWS_UNIT(GP__X)
-#undef GP__X
-	return gp__rows_head(p) + (shared + p->units * unit) * sizeof(odvgp_real);
+	return gp__rows_head(p) + n * sizeof(odvgp_real);
 }
 
 #define GP__X(field, reals) \
@@ -13838,7 +13838,6 @@ static uint64_t gp__rows_bytes(const gp__compact *p)
 /*	What all units share; the first one begins at v->next. */
 static void gp__rows_view_of(const gp__compact *p, gp__compact_view *v)
 {
-	GP__ROWS_D(size_t);
 	odvgp_real *at = (odvgp_real *)((uintptr_t)p + gp__rows_head(p));
 	v->node = (const uint32_t *)(p + 1);
 	v->group = v->node + p->nodes;
@@ -13869,10 +13868,6 @@ static uint32_t gp__rows_sum(const gp__compact *p)
 	return sum;
 }
 
-/*	Room for k(Z,x) of the points of beta; spare: for an expression's operands, at most nodes / 2. */
-#define GP__ROWS_SPARE(p) ((size_t)GP__MAX(16, (p)->nodes / 2))
-#define GP__ROWS_ROOM(p)  ((size_t)(p)->M + GP__ROWS_SPARE(p))
-
 /*	A unit's prediction in the caller's scratch; gp__row_init returns its reals. */
 typedef struct gp__row {
 	const gp__compact *p;
@@ -13880,7 +13875,9 @@ typedef struct gp__row {
 	size_t first, P;                /* the unit's processes */
 	int bad;                        /* X is not finite here: the prior's moments stand */
 	int single;                     /* one base kernel of a distance: its variance is k(x,x) */
-	odvgp_real *u, *A, *mean, *var; /* [columns], [room], [P] of all units */
+	/* [columns]; [room], k(Z,x) of beta's points and an expression's operands; [P] of all units */
+	odvgp_real *u, *A, *mean, *var;
+	size_t room;
 	/* k(Z,x) of n > 0 points, or k(x,x) at u itself, `to` [n]; slope: [n,groups] for gradients */
 	void (*kernels)(const struct gp__row *r, size_t n, const odvgp_real *Z, odvgp_real *to,
 			odvgp_real *slope);
@@ -13901,19 +13898,20 @@ typedef struct gp__row {
 
 static size_t gp__row_init(const gp__compact *p, gp__row *r, int gradients, odvgp_real *scratch)
 {
-	size_t P = p->P, own = gradients ? P * p->D : 0;
+	size_t P = p->P, own = gradients ? P * p->D : 0, operands = p->nodes / 2;
 	uintptr_t at = (uintptr_t)scratch;
 	r->p = p;
 	r->P = P / p->units;
+	r->room = p->M + (operands && !gradients && P + p->columns < 28 ? 36 : GP__MAX(16, 1 + operands));
 #define GP__PLACE(field, reals) \
 	r->field = (odvgp_real *)at; \
 	at += (reals) * sizeof(odvgp_real);
 	GP__PLACE(u, p->columns)
-	GP__PLACE(A, GP__ROWS_ROOM(p))
+	GP__PLACE(A, r->room)
 	GP__PLACE(mean, P)
 	GP__PLACE(var, P)
 	GP__PLACE(T, gradients || p->factor != GP__FACTOR_OF_S ? p->M : 0)
-	GP__PLACE(slope, gradients ? (GP__ROWS_ROOM(p) + 1) * p->groups : 0)
+	GP__PLACE(slope, gradients ? (r->room + 1) * p->groups : 0)
 	GP__PLACE(c, gradients ? (p->M + 1) * r->P : 0)
 	GP__PLACE(mean_by_u, gradients ? r->P * p->columns : 0)
 	GP__PLACE(var_by_u, gradients ? r->P * p->columns : 0)
@@ -13961,8 +13959,14 @@ GP__INLINE void gp__rows_add(size_t n, odvgp_real w, const odvgp_real *x, odvgp_
 /*	condition ? x : y without a branch, so that time does not depend on the input. */
 GP__INLINE odvgp_real gp__rows_choose(int condition, odvgp_real x, odvgp_real y)
 {
+#ifdef GP__ARM_FPU
+	__asm__(".syntax unified\n cmp %1, #0; it ne; vmovne.f32 %0, %2"
+			: "+t"(y) : "r"(condition), "t"(x) : "cc");
+	return y;
+#else
 	const gp__u_c mask = 0 - (gp__u_c)(condition != 0);
 	return gp__real_c((gp__bits_c(x) & mask) | (gp__bits_c(y) & ~mask));
+#endif
 }
 
 /*	2^f for |f| <= 1/2, interpolated at Chebyshev points: 4e-18 (float 4e-9). */
@@ -14032,11 +14036,13 @@ static uint32_t gp__rows_reads(uint32_t kind)
 	sqrt(rate s). c: rate, q_2, q_1, q_0. */
 static void gp__rows_law(uint32_t kind, odvgp_real v, odvgp_real by, odvgp_real *c)
 {
-	odvgp_real nu = kind == GP__MATERN12 ? 1 : kind == GP__MATERN32 ? 3 : 5;
-	int matern = GP__ROWS_MATERN(kind);
-	c[0] = by * GP__LOG2_E * (matern ? GP__LOG2_E * nu : GP__R(0.5));
-	c[2] = matern && kind != GP__MATERN12 ? GP__LN2 * v : 0;
-	c[1] = kind == GP__MATERN52 ? GP__THIRD * GP__LN2 * c[2] : 0;
+	static const odvgp_real law[][3] = {{GP__R(0.5) * GP__LOG2_E, 0, 0},
+			{GP__LOG2_E * GP__LOG2_E, 0, 0}, {3 * GP__LOG2_E * GP__LOG2_E, 0, GP__LN2},
+			{5 * GP__LOG2_E * GP__LOG2_E, GP__LN2 * GP__LN2 / 3, GP__LN2}};
+	const odvgp_real *q = law[GP__ROWS_MATERN(kind) ? kind : 0];
+	c[0] = by * q[0];
+	c[1] = v * q[1];
+	c[2] = v * q[2];
 	c[3] = v;
 }
 
@@ -14116,13 +14122,12 @@ static void gp__rows_solve_transposed(size_t n, const odvgp_real *L, odvgp_real 
 static odvgp_real gp__rows_solve(size_t n, const odvgp_real *L, odvgp_real *x)
 {
 	odvgp_real square = 0;
-	size_t i = 0;
-	do {
+	for (size_t i = 0; i < n;) {
 		const odvgp_real xi = (x[i] - gp__rows_dot(i, L, x)) * L[i];
 		x[i] = xi;
 		square += xi * xi;
 		L += ++i;
-	} while (i < n);
+	}
 	return square;
 }
 
@@ -14131,14 +14136,12 @@ static odvgp_real gp__rows_solve(size_t n, const odvgp_real *L, odvgp_real *x)
 static odvgp_real gp__rows_product(
 		size_t n, const odvgp_real **R, const odvgp_real *A, odvgp_real *T)
 {
-	const odvgp_real *row = *R;
 	odvgp_real square = 0;
-	for (; n > 0; row += n--, A++) {
-		odvgp_real sum = gp__rows_dot(n, row, A);
+	for (; n > 0; *R += n--, A++) {
+		odvgp_real sum = gp__rows_dot(n, *R, A);
 		if (T) *T++ = sum;
 		square += sum * sum;
 	}
-	*R = row;
 	return square;
 }
 
@@ -14153,14 +14156,14 @@ static void gp__rows_product_back(
 
 static void gp__row_inputs(gp__row *r, const odvgp_real *x)
 {
-	odvgp_real most = GP__R(GP__FAR_ROOT);
+	const gp__u_c most = gp__bits_c(GP__R(GP__FAR_ROOT));
 	const gp__compact_view *v = &r->v;
 	const uint32_t *group = v->group;
 	for (uint32_t c = 0, end = 0, geometry = 0; c < r->p->columns; c++) {
 		for (; c == end; end += *group++ >> 8) geometry = *group & 255;
 		odvgp_real u = gp__rows_choose(r->bad, 0, x[v->source[c]] - v->shift[c]) * v->factor[c];
-		u = gp__rows_choose(u < most, u, most);
-		r->u[c] = u = gp__rows_choose(u > -most, u, -most);
+		const gp__u_c bits = gp__bits_c(u), sign = (gp__u_c)1 << (8 * sizeof u - 1), size = bits & ~sign;
+		r->u[c] = u = gp__real_c((bits & sign) | GP__MIN(size, most));
 		if (geometry != GP__CIRCLE || !GP__KERNEL_HAS(GP__PERIODIC)) continue;
 		gp__rows_turn(u, r->u + c, r->u + c + 1);
 		r->u[c] *= v->factor[c + 1];
@@ -14174,42 +14177,41 @@ static void gp__row_inputs(gp__row *r, const odvgp_real *x)
 
 /*	A node of a distance, with so many columns before its own, at n > 0 points. at [n] <- t of
 	gp__rows_law; may be `to`. */
-static void gp__row_radial(const gp__row *r, uint32_t node, size_t before, size_t n,
+GP__NOINLINE void gp__row_radial(const gp__row *r, uint32_t node, size_t before, size_t n,
 		const odvgp_real *Z, odvgp_real *to, odvgp_real *at)
 {
 	uint32_t kind = r->v.node[node] & 255;
 	size_t own = r->v.group[r->v.node[node] >> 8 & 255] >> 8, columns = r->p->columns;
 	const odvgp_real *par = r->v.par + 3 * node, *u = r->u + before;
-#if defined(GP__ARM_FPU) && defined(__OPTIMIZE__) /* else there are too few registers */
-	/* one instruction loads all factors, as a product with a sum destroys one. s1: rounds, s2-s8: of
-	   2^f, f in s13, s9-s12: the law, s15: 0; the lowest bits of n say what is to do */
-	odvgp_real all[] = {GP__R(GP__ROUND), GP__P_POWER(GP__ROWS_ONE, GP__ROWS_ONE) 0, 0, 0, 0};
-	const odvgp_real *x = u, *end = u + own;
-	uint32_t bits, skip = (uint32_t)(columns - own) * sizeof *Z;
-	n = 4 * (n - 1) + 2 * (size_t)GP__ROWS_MATERN(kind) + own % 2;
-	gp__rows_law(kind, par[0], par[1], all + 8);
-	__asm__ volatile(
-			".syntax unified\n vmov.f32 s15, #1.0; vsub.f32 s15, s15, s15;"
-			"1: mov %[x], %[u]; vmov.f32 s0, s15; tst %[n], #1; beq 2f;"
-			"vldmia %[x]!, {s1}; vldmia %[Z]!, {s3}; vsub.f32 s1, s1, s3; vmla.f32 s0, s1, s1; b 3f;"
-			"2: vldmia %[x]!, {s1-s2}; vldmia %[Z]!, {s3-s4}; vsub.f32 s1, s1, s3;"
-			"vsub.f32 s2, s2, s4; vmla.f32 s0, s1, s1; vmla.f32 s0, s2, s2;"
-			"3: cmp %[x], %[e]; bne 2b; vldmia %[c], {s1-s12}; vmul.f32 s0, s0, s9;"
-			"tst %[n], #2; beq 4f; vsqrt.f32 s0, s0; 4: vstmia %[t]!, {s0};"
-			"vsub.f32 s13, s1, s0; vmov %[b], s13; vsub.f32 s13, s1, s13; vsub.f32 s13, s13, s0;"
-			"vmla.f32 s3, s2, s13; vmla.f32 s4, s3, s13; vmla.f32 s5, s4, s13;"
-			"vmla.f32 s6, s5, s13; vmla.f32 s7, s6, s13; vmla.f32 s8, s7, s13;"
-			"vmov %[x], s8; add %[x], %[x], %[b], lsl #23; vmov s8, %[x];"
-			"vmla.f32 s11, s10, s0; vmla.f32 s12, s11, s0; vmul.f32 s8, s8, s12;"
-			"cmp %[b], %[l]; it lt; vmovlt.f32 s8, s15; vstmia %[to]!, {s8};"
-			"add %[Z], %[Z], %[s]; subs %[n], %[n], #4; bcs 1b;"
-			: [x] "+&r"(x), [Z] "+&r"(Z), [to] "+&r"(to), [t] "+&r"(at), [n] "+&r"(n), [b] "=&r"(bits)
-			: [u] "r"(u), [e] "r"(end), [c] "r"(all), [s] "r"(skip), [l] "r"(GP__POWER_LEAST)
-			: "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11", "s12", "s13",
-			"s15", "cc", "memory");
-#else
 	odvgp_real law[4];
 	gp__rows_law(kind, par[0], par[1], law);
+#if defined(GP__ARM_FPU) && defined(__OPTIMIZE__) /* else there are too few registers */
+	/* s1: rounds, s2-s8: of 2^f, as a product with a sum destroys one; f in s13, s9-s12: the law,
+	   s14-s15: u; the lowest bits of n: Matern, columns > 2, odd columns */
+	static const odvgp_real power[] = {GP__R(GP__ROUND), GP__P_POWER(GP__ROWS_ONE, GP__ROWS_ONE)};
+	const odvgp_real *x, *end = u + own;
+	uint32_t bits, skip = (uint32_t)(columns - own) * sizeof *Z;
+	n = 8 * (n - 1) + 4 * (own % 2) + 2 * (own > 2) + (size_t)GP__ROWS_MATERN(kind);
+	__asm__ volatile(".syntax unified\n vldm %[u], {s14-s15}; vldm %[q], {s9-s12}; b 3f;"
+			"1: vldm %[Z]!, {s3}; vsub.f32 s1, s14, s3; vmul.f32 s0, s1, s1; add %[x], %[u], #4; b 2f;"
+			"5: add %[x], %[u], #8; 6: vldm %[x]!, {s1-s2}; vldm %[Z]!, {s3-s4};"
+			"vsub.f32 s1, s1, s3; vsub.f32 s2, s2, s4; vmla.f32 s0, s1, s1; vmla.f32 s0, s2, s2;"
+			"2: cmp %[x], %[e]; bne 6b; tst %[n], #1; b 4f;"
+			"3: lsls %[b], %[n], #30; bcs 1b; vldm %[Z]!, {s3-s4};"
+			"vsub.f32 s1, s14, s3; vsub.f32 s2, s15, s4; vmul.f32 s0, s1, s1; vmla.f32 s0, s2, s2;"
+			"bmi 5b; 4: vldm %[c], {s1-s8}; vmul.f32 s0, s0, s9; beq 7f; vsqrt.f32 s0, s0;"
+			"vldm %[q], {s9-s12}; vmla.f32 s11, s10, s0; vmla.f32 s12, s11, s0; vstm %[t]!, {s0};"
+			"7: vsub.f32 s13, s1, s0; vmov %[b], s13; vsub.f32 s13, s1, s13; vsub.f32 s13, s13, s0;"
+			"vmla.f32 s3, s2, s13; vmla.f32 s4, s3, s13; vmla.f32 s5, s4, s13;"
+			"vmla.f32 s6, s5, s13; vmla.f32 s7, s6, s13; vmla.f32 s8, s7, s13;"
+			"vmov %[x], s8; add %[x], %[x], %[b], lsl #23; cmp %[b], %[l]; it lt; movlt %[x], #0;"
+			"vmov s8, %[x]; vmul.f32 s8, s8, s12; vstm %[to]!, {s8};"
+			"add %[Z], %[Z], %[s]; subs %[n], %[n], #8; bcs 3b;"
+			: [x] "=&r"(x), [Z] "+&r"(Z), [to] "+&r"(to), [t] "+&r"(at), [n] "+&r"(n), [b] "=&r"(bits)
+			: [u] "r"(u), [e] "r"(end), [c] "r"(power), [q] "r"(law), [s] "r"(skip),
+			[l] "r"(GP__POWER_LEAST)
+			: "s8", "s9", "s10", "s11", "s12", "s13", "s14", "s15", GP__ARM_S0_S7);
+#else
 	for (; n > 0; n--, Z += columns)
 		*to++ = gp__rows_value(kind, law, gp__rows_distance(own, u, Z), at++);
 #endif
@@ -14252,28 +14254,27 @@ static void gp__row_leaf(const gp__row *r, uint32_t t, size_t n, const odvgp_rea
 	}
 }
 
-/*	Nodes in their order work on a stack: results are at `to`, operands above in what is spare. */
+/*	Nodes in their order work on a stack, which begins at `to` in r->A. */
 static void gp__row_values(const gp__row *r, size_t n, const odvgp_real *Z, odvgp_real *to,
 		odvgp_real *slope)
 {
 	uint32_t nodes = r->p->nodes;
-	size_t most = nodes > 1 ? GP__ROWS_SPARE(r->p) / (nodes / 2) : n;
-	odvgp_real *const spare = r->A + r->p->M;
 	(void)slope;
 	for (size_t m; n > 0; n -= m, Z += m * r->p->columns, to += m) {
-		size_t above = 0;
-		m = GP__MIN(most, n);
+		odvgp_real *top = to, *a;
+		m = GP__MIN((size_t)(r->A + r->room - to) / (1 + nodes / 2), n);
 		for (uint32_t t = 0; t < nodes; t++) {
 			uint32_t kind = r->v.node[t] & 255;
 			if (kind < GP__ROWS_SUM) {
-				odvgp_real *at = t ? spare + above : to;
-				gp__row_leaf(r, t, m, Z, at, at);
-				above += t ? m : 0;
+				gp__row_leaf(r, t, m, Z, top, top);
+				top += m;
 				continue;
 			}
-			const odvgp_real *b = spare + (above -= m);
-			odvgp_real *a = above ? spare + above - m : to;
-			for (size_t i = 0; i < m; i++) a[i] = kind == GP__ROWS_SUM ? a[i] + b[i] : a[i] * b[i];
+			a = top -= m;
+			if (kind == GP__ROWS_SUM)
+				while (a-- > top - m) *a += a[m];
+			else
+				while (a-- > top - m) *a *= a[m];
 		}
 	}
 }
@@ -14408,7 +14409,7 @@ static void gp__row_slopes(const gp__row *r, size_t n, const odvgp_real *z, cons
 				odvgp_real u0 = product ? 0 : u[0], u1 = product ? 0 : u[1];
 				size_t row = columns * sizeof *z;
 				GP__ARM_BY(1, j,
-						"vldmia %1!, {s0}; vldmia %2, {s2-s3}; add %2, %2, %3; vsub.f32 s2, %4, s2;"
+						"vldm %1!, {s0}; vldm %2, {s2-s3}; add %2, %2, %3; vsub.f32 s2, %4, s2;"
 						"vsub.f32 s3, %5, s3; vmla.f32 %6, s0, s2; vmla.f32 %7, s0, s3;",
 						"+r"(A), "+r"(at), "+r"(row), "+t"(u0), "+t"(u1), "+t"(to[0]), "+t"(to[1]))
 				two = 2;
@@ -14452,11 +14453,12 @@ static void gp__row_mean(gp__row *r, const odvgp_real *x, int features)
 	odvgp_real *mean = r->mean + r->first;
 	const odvgp_real *alpha = p->flags & GP__ROWS_NO_ALPHA ? NULL : v->alpha, *A = v->A;
 	gp__row_inputs(r, x);
-	for (size_t q = 0; q < r->P; q++) mean[q] = 0;
-	for (odvgp_real *to = r->mean_by_u; to < r->mean_by_x; to++) *to = 0;
+	for (size_t q = 0; q < r->P; q++) mean[q] = v->b[q];
+	if (r->slopes)
+		for (odvgp_real *to = r->mean_by_u; to < r->mean_by_x; to++) *to = 0;
 	for (size_t j = 0, n; j < p->M_gamma; j += n) {
 		const odvgp_real *Z = v->gamma + j * p->columns, *a = v->a + j * r->P;
-		n = GP__MIN(p->nodes > 1 ? p->M : GP__ROWS_ROOM(p), p->M_gamma - j);
+		n = GP__MIN(r->room / (1 + p->nodes / 2), p->M_gamma - j);
 		r->kernels(r, n, Z, r->A, r->slope);
 		gp__row_sums(r, n, a);
 		for (size_t q = 0; q < r->P && r->slopes; q++)
@@ -14464,7 +14466,7 @@ static void gp__row_mean(gp__row *r, const odvgp_real *x, int features)
 	}
 	if (features || alpha) r->kernels(r, p->M, v->beta, r->A, r->slope);
 	if (alpha) gp__row_sums(r, p->M, alpha);
-	for (size_t q = 0; q < r->P; q++) mean[q] = gp__rows_choose(r->bad, 0, mean[q]) + v->b[q];
+	for (size_t q = 0; q < r->P; q++) mean[q] = gp__rows_choose(r->bad, v->b[q], mean[q]);
 	for (size_t d = 0; d < p->D && p->flags & GP__ROWS_LINEAR; d++)
 		for (size_t q = 0; q < r->P; q++)
 			mean[q] += *A++ * gp__rows_choose(r->bad, 0, x[d] - v->x_mean[d]);
@@ -14476,9 +14478,11 @@ static void gp__row_var(gp__row *r)
 	const gp__compact *p = r->p;
 	int dense = p->factor == GP__FACTOR_OF_S;
 	const odvgp_real *R = r->v.R;
-	odvgp_real prior = *r->v.par, left;
-	if (!r->single)
-		r->kernels(r, 1, r->u, &prior, r->slope ? r->slope + p->M * p->groups : NULL);
+	odvgp_real prior = *r->v.par, *self = r->A + p->M, left;
+	if (!r->single) {
+		r->kernels(r, 1, r->u, self, r->slope ? r->slope + p->M * p->groups : NULL);
+		prior = *self;
+	}
 	left = prior;
 	if (dense) {
 		left -= gp__rows_solve(p->M, r->v.L, r->A);
@@ -14919,23 +14923,6 @@ static const odvgp_real *gp__row_columns(gp__row *r, const odvgp_real *x)
 }
 #endif
 
-static void gp__row_run(gp__row *r, const odvgp_real *x, int variance)
-{
-	const gp__compact *p = r->p;
-	r->bad = !gp__finite(x, (ptrdiff_t)p->D);
-	gp__rows_view_of(p, &r->v);
-#ifdef ODVGP_TRANSFORMS
-	x = gp__row_columns(r, x);
-#endif
-	r->single = p->nodes == 1 && GP__ROWS_RADIAL(r->v.node[0] & 255);
-	for (r->first = 0; r->first < p->P; r->first += r->P) {
-		gp__rows_next_unit(p, &r->v);
-		gp__row_mean(r, x, variance);
-		if (variance) gp__row_var(r);
-		if (r->gradients) r->gradients(r);
-	}
-}
-
 /*	Row i of n of the gradients; 0 if the row is not finite. */
 static void gp__row_put(const gp__row *r, size_t i, size_t n, const odvgp_gradient *to)
 {
@@ -14955,10 +14942,23 @@ static odvgp_status gp__rows_predict(
 		gp__row *r, const odvgp_real *X, size_t n, const odvgp_gradient *to, odvgp_info *info)
 {
 	const gp__compact *p = r->p;
+	int variance = to->var || r->gradients || r->y;
 	ptrdiff_t bad = -1;
 	for (size_t i = 0; i < n; i++, X += p->D) {
+		const odvgp_real *x = X;
 		odvgp_real off = 0;
-		gp__row_run(r, X, to->var || r->gradients || r->y);
+		r->bad = !gp__finite(x, (ptrdiff_t)p->D);
+		gp__rows_view_of(p, &r->v);
+#ifdef ODVGP_TRANSFORMS
+		x = gp__row_columns(r, x);
+#endif
+		r->single = p->nodes == 1 && GP__ROWS_RADIAL(r->v.node[0] & 255);
+		for (r->first = 0; r->first < p->P; r->first += r->P) {
+			gp__rows_next_unit(p, &r->v);
+			gp__row_mean(r, x, variance);
+			if (variance) gp__row_var(r);
+			if (r->gradients) r->gradients(r);
+		}
 		bad = r->bad ? (ptrdiff_t)i : bad;
 		if (r->y) off = r->y(r, i, n, to);
 		for (size_t f = r->y ? p->F : 0; f < p->F; f++) {
@@ -15179,22 +15179,15 @@ static odvgp_status gp__compact_head(const odvgp_server *s, gp__compact *p, odvg
 					   from->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY;
 	p->magic = GP__ROWS_MAGIC;
 	p->format = GP__ROWS_VERSION * 256 + sizeof(odvgp_real) + (from->version & 0xffff0000u);
-	p->D = (uint32_t)from->D;
-	p->M = (uint32_t)from->M;
-	p->M_gamma = (uint32_t)from->M_gamma;
-	p->P = (uint32_t)from->P;
-	p->F = (uint32_t)from->F;
-	p->T = (uint32_t)from->T;
+#define GP__X(field) p->field = (uint32_t)from->field;
+	GP__X(D) GP__X(M) GP__X(M_gamma) GP__X(P) GP__X(F) GP__X(T) GP__X(units) GP__X(likelihood)
+	GP__X(factor) GP__X(M_factor) GP__X(columns)
+#undef GP__X
 	p->y_rows = (uint32_t)s->y_rows;
-	p->units = (uint32_t)from->units;
-	p->likelihood = (uint32_t)from->likelihood;
 	p->lik_params = (uint32_t)from->lik_params + !!(lik->flags & GP__LIK_LINK);
-	p->factor = (uint32_t)from->factor;
-	p->M_factor = (uint32_t)from->M_factor;
 	p->flags = (uint32_t)((from->no_alpha ? GP__ROWS_NO_ALPHA : 0) |
 						  (from->mixed ? GP__ROWS_MIXED : 0) | (linear ? GP__ROWS_LINEAR : 0) |
 						  (gp__predictor_types(from) >> GP__ADDITIVE & 1 ? GP__ROWS_ADDITIVE : 0));
-	p->columns = (uint32_t)from->columns;
 	p->nodes = words[1];
 	p->groups = words[3];
 	for (const uint32_t *size = &p->D; size < (const uint32_t *)(p + 1); size++)
