@@ -42,6 +42,8 @@ typedef struct choice {
 	options before, o[MOST_ENTRIES];
 	race_entry list[MOST_ENTRIES];
 	char name[MOST_ENTRIES][100];
+	/* Of its training with all rows. */
+	double bytes[MOST_ENTRIES];
 	odvgp_warm warm[MOST_ENTRIES][MOST_WARM];
 	odvgp_likelihood likelihood[MOST_ENTRIES];
 	race r;
@@ -638,6 +640,7 @@ static void candidate_make(choice *c, int k, double flops, int follows)
 	e->config = model_config(o, &fit, c->w, c->isa, &unused);
 	free(unused.at);
 	candidate_warm(c, k);
+	e->bytes = 0;
 	e->fit_q = fit.s.likelihood == ODVGP_LIKELIHOOD_GAUSSIAN;
 	e->from = from ? 0 : -1;
 	e->steps = iters_of(o, c->fit.train.n);
@@ -679,7 +682,9 @@ static double candidate_bytes(const choice *c, int k)
 /*  Is there memory for its race and its training? Counts those without. */
 static int candidate_fits(choice *c, int k)
 {
-	double file, most = fmax(race_entry_bytes(&c->r, &c->list[k], &file), candidate_bytes(c, k));
+	double file;
+	c->bytes[k] = candidate_bytes(c, k);
+	double most = fmax(race_entry_bytes(&c->r, &c->list[k], &file), c->bytes[k]);
 	if (has_memory(most)) return 1;
 	c->least_large = c->large++ ? fmin(c->least_large, most) : most;
 	return 0;
@@ -797,7 +802,7 @@ static double choice_bytes(const choice *c, const dataset *d)
 		   all = (double)(c->rows + d->test.n + d->valid.n),
 		   held = c->stored ? (double)c->held.n : (double)c->rows, most = race_bytes(&c->r);
 	for (int k = 0; k < c->r.count; k++) {
-		most = fmax(most, candidate_bytes(c, k));
+		most = fmax(most, c->bytes[k]);
 		if (c->X[k]) held += (double)c->rows;
 	}
 	return PROGRAM_BYTES + most + row * (held + (c->stored ? 0 : all));
@@ -844,7 +849,12 @@ static void choice_table(choice *c)
 		bytes_print(b, "  left out: %d of at least %.3g MB each, more memory than there is\n",
 				c->large, c->least_large / 1e6);
 	if (r->winner && r->error > 0)
-		bytes_print(b, "  better than the first by %.5f +- %.5f a row\n", r->gain, r->error);
+		bytes_print(b, "  %s the first by %.5f +- %.5f a row\n",
+				r->gain > r->error ? "better than"
+				: race_is_costlier(r, &r->list[0], &r->list[r->winner])
+						? "takes fewer operations, and differs from"
+						: "differs from",
+				r->gain, r->error);
 }
 
 /*  An exact model holds every row: says what that costs afterwards, beside the sparse candidate that
@@ -953,6 +963,7 @@ static void choice_make(choice *c, options *o, dataset *d)
 	c->likelihood[0] = d->s.likelihood;
 	c->o[0] = options_copy(o);
 	candidate_make(c, 0, 0, 0);
+	c->bytes[0] = candidate_bytes(c, 0);
 	c->r.count = 1;
 	/* Whoever makes the model says what is wrong with its options. */
 	if (!config_bytes(&c->list[0].config)) return;

@@ -78,6 +78,8 @@ typedef struct race_entry {
 	odvgp_real *moments;
 	/* Why it failed; status ODVGP_OK: it has not. */
 	odvgp_info info;
+	/* Of race_entry_bytes, which keeps them: all of it, the file; 0: not known. */
+	double bytes, file_most;
 } race_entry;
 
 /*  What an entry is about to do. */
@@ -660,14 +662,15 @@ static double race_score_bytes(const race_entry *e, const odvgp_model *model)
 }
 
 /*  Of an entry: *file, and the most that it takes otherwise, less what the caller's rows are. Makes its
-    model for a moment. */
-static double race_entry_bytes(const race *r, const race_entry *e, double *file)
+    model for a moment, the first time. */
+static double race_entry_bytes(const race *r, race_entry *e, double *file)
 {
 	odvgp_model *model;
 	odvgp_config part = race_resize(&e->config, r->valid - r->valid / (r->folds ? r->folds : 1));
 	double size = (double)odvgp_model_size(&e->config, NULL), most = size, score = size;
+	*file = e->file_most;
+	if (e->bytes > 0) return e->bytes;
 	void *block = size > 0 ? malloc((size_t)size) : NULL;
-	*file = 0;
 	if (block && !odvgp_model_init(&model, &e->config, block, (size_t)size, NULL)) {
 		*file = (double)odvgp_save_size(model, 0, NULL);
 		for (int k = 0; k < e->warm_count && e->from < 0; k++)
@@ -679,6 +682,8 @@ static double race_entry_bytes(const race *r, const race_entry *e, double *file)
 		most = fmax(most, score + *file + race_score_bytes(e, model));
 	}
 	free(block);
+	e->bytes = most;
+	e->file_most = *file;
 	return most;
 }
 

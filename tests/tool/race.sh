@@ -130,6 +130,8 @@ awk 'function uniform() { seed = seed * 16807 % 2147483647; return seed / 214748
     function normal() { return sqrt(-2 * log(uniform())) * cos(6.2831853 * uniform()) }
     BEGIN { seed = 7; for (i = 0; i < 280; i++) { a = normal(); print exp(2 * a) "," sin(6 * a) + 0.05 * normal() } }' >tails.csv
 race --data tails.csv --model tails.odvgp >t.json 2>err.txt
+check "race: and it says better only where that is more than the standard error" holds \
+    "$(sed -n 's/^  better than the first by \([-0-9.]*\) +- \([0-9.]*\) a row$/\1 > \2/p' err.txt)"
 check "race: a column with long tails gets another scale where validation gains" sh -c '
     grep -q "^auto: .* --transform all=asinh " err.txt && "$1" info --model tails.odvgp | grep -q "^scales   asinh"' sh "$tool"
 chosen=$(sed -n 's/^auto: [0-9]* rows: \(.*\); goes on.*/\1/p' err.txt)
