@@ -18993,7 +18993,7 @@ static size_t gp__kept_bytes(const gp__kernel *k, ptrdiff_t n, ptrdiff_t m)
 static size_t gp__kernel_aux(const gp__shapes *s, int *kept)
 {
 	size_t bytes = gp__kept_bytes(&s->unit->kernel, s->in[1].rows, s->in[2].rows);
-	*kept = bytes <= s->keep && !gp__patches_summed(&s->unit->patches);
+	*kept = bytes && bytes <= s->keep && !gp__patches_summed(&s->unit->patches);
 	return *kept ? bytes : 0;
 }
 
