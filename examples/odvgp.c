@@ -157,8 +157,10 @@ static const char train_help[] =
 		"what its predictions cost.\n"
 		"--auto-tries 1 is the first candidate without a race. There is none, and with\n"
 		"--auto-tries a note says why, with a --basis, --layers, --recipe or option of steps,\n"
-		"--minutes, --beta, --freeze, --resume, --kernel of classes, several targets, or other\n"
-		"likelihoods than gaussian and those of classes.\n"
+		"less than five seconds of --minutes, --beta, --freeze, --resume, --kernel of classes,\n"
+		"several targets, or other likelihoods than gaussian and those of classes. With --minutes\n"
+		"candidates are as large as the time allows; the race gets a third of it, ends with the\n"
+		"scores that are there after two fifths, and the winner trains until the time is over.\n"
 		"--minutes is kept within 5 % and two seconds; sizes that leave it no room for five steps\n"
 		"are refused with those that do. The bound on all rows is left out where it would take\n"
 		"more than a tenth of the time.\n"
@@ -429,9 +431,9 @@ static int run_train(options *o)
 	workers_start(&w, o);
 	w.watch->start = begin;
 	choice *race = choice_begin(o, &d, &w, isa, &notes);
-	plan p = plan_make(o, &d, &w);
+	plan p = plan_make(o, &d, &w, race ? race_share(&d) : 0);
 	if (race) catch_signals();
-	if (race) choice_make(race, o, &d);
+	if (race) choice_make(race, o, &d, p.both);
 	options_settle(o);
 	training_options(&t, o);
 	t.begin = begin;
@@ -452,8 +454,8 @@ static int run_train(options *o)
 	if (!resume) {
 		int raced = ready && choice_continue(race, model, &t, o);
 		if (ready && !raced) plan_minutes(&p, o, &d, model, &w, begin);
-		p.whole &= warm_settle(o, model, &w, sizes_given(o), now() - begin);
-		warm_note(o, p.whole);
+		if (!raced) p.whole &= warm_settle(o, model, &w, sizes_given(o), now() - begin);
+		if (!raced) warm_note(o, p.whole);
 		if (raced) choice_print(race);
 		else if (ready) plan_print(&p, o, &d, &w);
 		if (!p.made && ready) warm_announce(o, model, &w);

@@ -592,6 +592,53 @@ static int stop_at_steps(void *user, const odvgp_progress *p)
 	return p->phase == ODVGP_PHASE_STEP;
 }
 
+/*  user: how many entries may begin a round. */
+static int over_after(void *user, const race *r)
+{
+	int begun = 0;
+	for (int i = 0; i < r->count; i++) begun += r->list[i].rounds;
+	return begun >= *(int *)user;
+}
+
+/*  Of those scored so far the best one wins and goes on; without any there is no winner. */
+TEST(it_may_end_early)
+{
+	world *w = NEW(world, 1);
+	odvgp_watch watch = {stop_at_steps, NULL};
+	for (int most = 0; most < 7; most++) {
+		world_make(w);
+		w->r.over = over_after;
+		w->r.user = &most;
+		CHECK_STATUS(race_run(&w->r), ODVGP_OK);
+		int scored = 0, best = 0;
+		for (int i = 0; i < ENTRIES; i++) {
+			scored += w->list[i].rounds;
+			if (w->list[i].mean > w->list[best].mean + RACE_TIE) best = i;
+		}
+		CHECK_INT(scored, most < 1 ? 1 : most < 6 ? most : 6);
+		CHECK_INT(w->r.early, most < 6);
+		CHECK_SAY(w->r.winner == best || race_is_costlier(&w->r, &w->list[best],
+												  &w->list[w->r.winner]), "%d: %d", most, w->r.winner);
+		race_entry *e = &w->list[w->r.winner];
+		CHECK_STATUS(race_wake(&w->r, e), ODVGP_OK);
+		CHECK_INT(odvgp_steps_done(e->model), e->done);
+		for (int i = 0; i < ENTRIES; i++)
+			CHECK(i == w->r.winner || (!w->list[i].model && !w->list[i].file));
+		race_free(&w->r);
+	}
+	CHECK(heap_used == 0);
+	{ /* the watch stops the first one: nothing has been scored */
+		int most = 0;
+		world_make(w);
+		w->r.watch = &watch;
+		w->r.over = over_after;
+		w->r.user = &most;
+		CHECK_STATUS(race_run(&w->r), ODVGP_E_STOPPED);
+		race_free(&w->r);
+	}
+	free(w);
+}
+
 TEST(what_fails_is_out)
 {
 	world *w = NEW(world, 1);
@@ -796,6 +843,7 @@ int main(int argc, char **argv)
 	RUN(students_scale_is_that_of_the_noise);
 	RUN(a_judge_sees_moments_and_refuses);
 	RUN(the_costlier_entry_has_to_be_clearly_better);
+	RUN(it_may_end_early);
 	RUN(what_fails_is_out);
 	RUN(what_has_no_memory_is_out);
 	RUN(the_rest_of_a_schedule);

@@ -34,6 +34,9 @@ enum { FOLDS = 5, FOLDS_ROWS = 2000, FOLDS_LEAST_ROWS = 100, ROWS_AN_INPUT = 10 
 static const double RACE_SHARE = 1.0 / 3, RACE_SHARE_SHORT = 0.15;
 /*  Of a candidate's operations, in those of the first one. */
 static const double MOST_COSTS = 1.2;
+/*  With --minutes: the least seconds for a race. It is planned in counted operations, whose time is
+    uncertain: after ENOUGH of the seconds no entry begins a round, and after MOST none goes on. */
+static const double RACE_LEAST_SECONDS = 5, RACE_ENOUGH_TIME = 0.4, RACE_MOST_TIME = 0.6;
 /*  Of the model of an exact candidate; a score and an evaluation take a copy of it. */
 static const double MOST_EXACT_BYTES = 1.25e9;
 
@@ -61,6 +64,8 @@ typedef struct choice {
 	/* What was tried, a line each; is there a winner? */
 	bytes table;
 	int raced;
+	/* With --minutes: operations of the winner's training, else 0. */
+	double budget;
 	/* How many candidates take more memory than there is, and the bytes of the smallest of them. */
 	int large;
 	double least_large;
@@ -94,6 +99,9 @@ static int has_folds(const dataset *d)
 	return d->s.likelihood == ODVGP_LIKELIHOOD_GAUSSIAN && d->train.n < FOLDS_ROWS &&
 		   d->train.n >= ROWS_AN_INPUT * d->s.D;
 }
+
+/*  The part of all operations that a race may add. */
+static double race_share(const dataset *d) { return d->valid.n ? RACE_SHARE_SHORT : RACE_SHARE; }
 
 /*  From how many rows on there is a race. */
 static ptrdiff_t race_begins(const dataset *d)
@@ -634,7 +642,7 @@ static void candidate_make(choice *c, int k, double flops, int follows)
 					   : g.optim.kind == ODVGP_OPTIMIZER_LBFGS ? 20
 															   : LEAST_STEPS,
 			   steps = fmin(most, fmax(least, (flops - start) / step_flops(&g)));
-		plan_steps(o, steps >= 100 ? floor(steps / 100) * 100 : floor(steps));
+		plan_number(o, OPT_ITERS, (ptrdiff_t)(steps >= 100 ? floor(steps / 100) * 100 : steps));
 	}
 	likelihood_settle(o, &fit);
 	e->config = model_config(o, &fit, c->w, c->isa, &unused);
@@ -721,11 +729,12 @@ static void candidate_add(choice *c, const variant *v)
 	/* As it is scored. */
 	if (v->follows && !without_q(basis_of(o)) && v->late != LATE_STUDENT)
 		variant_store(o, OPT_FIT_Q, "end");
-	candidate_make(c, k, race_total(&c->r, &c->list[0]), v->follows);
+	double flops = fmax(c->budget, race_total(&c->r, &c->list[0]));
+	candidate_make(c, k, flops, v->follows);
 	const odvgp_config *g = &c->list[k].config;
 	int large = is_exact(basis_of(o)) && (double)odvgp_model_size(g, NULL) > MOST_EXACT_BYTES;
 	/* Its least steps are too many operations. */
-	large |= race_total(&c->r, &c->list[k]) > MOST_COSTS * race_total(&c->r, &c->list[0]);
+	large |= race_total(&c->r, &c->list[k]) > MOST_COSTS * flops;
 	/* The plan's itself. */
 	large |= !v->transform && !v->target && strcmp(c->name[k], c->name[0]) == 0;
 	if (large || !candidate_fits(c, k) || (v->target && !candidate_target(c, k, v->target))) {
@@ -792,6 +801,18 @@ static void choice_tell(void *user, const race *r, int entry, race_phase phase)
 	watch_begin(c->w->watch, "race: %s %s", r->list[entry].name, words[phase]);
 }
 
+/*  The clock at this part of --minutes. */
+static double choice_clock(const choice *c, double part)
+{
+	return c->w->watch->start + part * 60 * option_positive(&c->before, OPT_MINUTES);
+}
+
+static int choice_over(void *user, const race *r)
+{
+	(void)r;
+	return !stop_signal && now() > choice_clock(user, RACE_ENOUGH_TIME);
+}
+
 /*  Of the program itself. */
 static const double PROGRAM_BYTES = 5e6;
 
@@ -812,10 +833,12 @@ static double choice_bytes(const choice *c, const dataset *d)
 static void choice_announce(const choice *c, const dataset *d)
 {
 	double flops = race_total(&c->r, &c->list[0]) / (1 - c->r.share);
+	const char *minutes = c->before.value[OPT_MINUTES];
 	int count = 0;
 	for (int k = 0; k < c->r.count; k++) count += !c->list[k].late;
 	if (c->quiet) return;
-	double seconds = 0.5 + 1.2 * flops / fmax(1, measured_rate(c->w, 1)),
+	double seconds = minutes ? 60 * option_positive(&c->before, OPT_MINUTES)
+							 : 0.5 + 1.2 * flops / fmax(1, measured_rate(c->w, 1)),
 		   most = choice_bytes(c, d) / 1e6;
 	fprintf(stderr,
 			"auto: a race of %d candidates; with its winner's training %s %.*f s, less if it "
@@ -836,7 +859,9 @@ static void choice_table(choice *c)
 	for (int i = 0; i < r->count; i++) {
 		const race_entry *e = &r->list[i];
 		if (!e->rounds && e->late) continue;
-		if (!e->rounds) bytes_print(b, "  %-40s left out: there is no room for it\n", e->name);
+		if (!e->rounds || e->info.status == ODVGP_E_STOPPED)
+			bytes_print(b, "  %-40s left out: %s\n", e->name,
+					r->early ? "out of time" : "there is no room for it");
 		else if (e->info.status == ODVGP_E_MEMORY)
 			bytes_print(b, "  %-40s left out: out of memory\n", e->name);
 		else if (e->info.status)
@@ -896,7 +921,7 @@ static void choice_store(const choice *c, options *o)
 static const char *choice_decided(const options *o, const dataset *d)
 {
 	static const int whole[] = {OPT_LAYERS, OPT_BASIS},
-					 parts[] = {OPT_FREEZE, OPT_BETA, OPT_MINUTES};
+					 parts[] = {OPT_FREEZE, OPT_BETA};
 	int classes = has_classes(d->s.likelihood);
 	if (o->given[OPT_RESUME]) return option_list[OPT_RESUME].name;
 	for (size_t i = 0; i < sizeof whole / sizeof *whole && !is_auto(o); i++)
@@ -917,6 +942,8 @@ static int choice_due(const options *o, const dataset *d, int tries, bytes *note
 	bytes why = {NULL, 0, 0};
 	if (gaussian && d->calibrates) bytes_print(&why, "--calibrate is given");
 	else if (option) bytes_print(&why, "--%s is given", option);
+	else if (o->value[OPT_MINUTES] && 60 * option_positive(o, OPT_MINUTES) < RACE_LEAST_SECONDS)
+		bytes_print(&why, "--minutes gives it less than %g seconds", RACE_LEAST_SECONDS);
 	else if (d->s.target_count > 1) bytes_print(&why, "there are %d targets", d->s.target_count);
 	else if (!gaussian && !has_classes(d->s.likelihood))
 		bytes_print(&why, "the likelihood is %s", likelihood);
@@ -948,13 +975,16 @@ static choice *choice_begin(
 	return c;
 }
 
-/*  After it: races, and stores the winner's options. */
-static void choice_make(choice *c, options *o, dataset *d)
+/*  After it: races, and stores the winner's options. both: operations of race and training with
+    --minutes, else 0. */
+static void choice_make(choice *c, options *o, dataset *d, double both)
 {
 	int tries = (int)option_integer(o, OPT_AUTO_TRIES, 1, MOST_TRIES);
 	hold_rows(c, o, d);
 	c->r.list = c->list;
-	c->r.share = d->valid.n ? RACE_SHARE_SHORT : RACE_SHARE;
+	c->r.share = race_share(d);
+	c->r.most = c->r.share * both;
+	c->budget = both - c->r.most;
 	c->r.X = c->fit.train.X;
 	c->r.Y = c->fit.Y;
 	c->r.X_valid = c->held.X;
@@ -988,9 +1018,14 @@ static void choice_make(choice *c, options *o, dataset *d)
 		c->r.joins = choice_joins;
 	}
 	c->r.user = c;
+	if (both > 0) {
+		c->r.over = choice_over;
+		watch_allow(c->w->watch, choice_clock(c, RACE_MOST_TIME), 0);
+	}
 	watch_begin(c->w->watch, "race");
 	odvgp_status s = race_run(&c->r);
 	watch_end(c->w->watch);
+	watch_allow(c->w->watch, HUGE_VAL, 0);
 	c->r.watch = NULL;
 	if (s && s != ODVGP_E_STOPPED) die(FAILED, "race: %s", odvgp_status_text(s));
 	if (s) return;
@@ -998,6 +1033,8 @@ static void choice_make(choice *c, options *o, dataset *d)
 	c->raced = winner->rounds && !winner->info.status;
 	if (c->raced && !c->fold) s = race_settle(&c->r, winner, &winner->info);
 	if (s) die_of(s, &winner->info, "race");
+	/* of --minutes it has left what the winner needs */
+	c->w->watch->start = 0;
 	choice_table(c);
 	if (!c->quiet) fputs(c->table.at, stderr);
 	choice_cost(c);
@@ -1064,6 +1101,7 @@ static int choice_continue(choice *c, odvgp_model *model, training *t, options *
 	/* L-BFGS has to learn the curvature of further rows once more. */
 	if (e->config.optim.kind == ODVGP_OPTIMIZER_LBFGS && left && !c->fold)
 		left += (e->steps + 9) / 10;
+	if (by_clock(o)) left = larger(1, left);
 	t->iters = t->first_step + left;
 	t->evaluate_every = larger(1, left / 50);
 	t->warm_starts = warm_count(o);
@@ -1078,8 +1116,8 @@ static void choice_print(const choice *c)
 {
 	const options *o = &c->o[c->r.winner];
 	const int ids[] = {OPT_LIKELIHOOD, OPT_BASIS, OPT_BETA, OPT_GAMMA, OPT_KERNEL, OPT_TRANSFORM,
-			OPT_TARGET_TRANSFORM, OPT_ITERS, OPT_WARM, OPT_FIT_Q, OPT_NATGRAD_STEP,
-			OPT_NATGRAD_WARMUP};
+			OPT_TARGET_TRANSFORM, by_clock(o) ? OPT_MINUTES : OPT_ITERS, OPT_WARM, OPT_FIT_Q,
+			OPT_NATGRAD_STEP, OPT_NATGRAD_WARMUP};
 	if (c->quiet) return;
 	fprintf(stderr, "auto: %td rows:", c->rows);
 	for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {

@@ -254,7 +254,7 @@ static int run_folds(options *o, int command)
 	if (command == TRAIN) {
 		fold_data(&v);
 		option_store(o, OPT_CALIBRATE, copy_text(all->d.calibrates ? "on" : "off"));
-		plan p = plan_make(o, &all->d, &all->w);
+		plan p = plan_make(o, &all->d, &all->w, 0);
 		plan_print(&p, o, &all->d, &all->w);
 		option_store(o, OPT_BASES, copy_text(o->value[OPT_BASIS]));
 		candidates_parse(all);

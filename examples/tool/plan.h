@@ -39,6 +39,8 @@ typedef struct plan {
 	double pass;
 	/* Are there MANY_CLASSES? */
 	int many;
+	/* With --minutes and a race before the training: operations for both; else 0. */
+	double both;
 } plan;
 
 /*  Options of training by steps: with one of them --basis auto means orth, as it was before. */
@@ -68,9 +70,10 @@ static void plan_number(options *o, int id, ptrdiff_t v)
 	if (!o->given[id]) option_store(o, id, copy_text(text));
 }
 
-static void plan_steps(options *o, double steps)
+/*  A race counts steps also where the clock decides afterwards how many there are. */
+static void plan_steps(const plan *p, options *o, double steps)
 {
-	if (!by_clock(o)) plan_number(o, OPT_ITERS, (ptrdiff_t)steps);
+	if (p->both > 0 || !by_clock(o)) plan_number(o, OPT_ITERS, (ptrdiff_t)steps);
 }
 
 /*  The warm starts before SGPR or SOLVE-GP, as --warm takes them, in at most `room` operations; counts
@@ -101,7 +104,7 @@ static void plan_sgpr(plan *p, options *o, double budget, ptrdiff_t n, double D,
 	option_store(o, OPT_BASIS, copy_text("sgpr"));
 	plan_number(o, OPT_BETA, M);
 	double pass = pass_flops((double)n, (double)M, D), passes = fmin(200, fmax(60, budget / pass));
-	plan_steps(o, passes);
+	plan_steps(p, o, passes);
 	p->flops += 1.2 * passes * pass;
 	p->pass = pass / pass_flops((double)smaller(n, WARM_ROWS), (double)smaller(M, WARM_POINTS), D);
 }
@@ -113,7 +116,7 @@ static void plan_solve(plan *p, options *o, ptrdiff_t n, double D, ptrdiff_t dis
 	option_store(o, OPT_BASIS, copy_text("solve"));
 	plan_number(o, OPT_BETA, beta);
 	plan_number(o, OPT_GAMMA, smaller(WARM_POINTS, larger(1, distinct - beta)));
-	plan_steps(o, SOLVE_STEPS);
+	plan_steps(p, o, SOLVE_STEPS);
 	/* Step sizes still fall where validation ends the steps: what q lacks is a formula. */
 	if (!o->given[OPT_FIT_Q]) option_store(o, OPT_FIT_Q, copy_text("end"));
 	/* as layer_flops counts both blocks */
@@ -178,7 +181,7 @@ static void plan_q(plan *p, options *o, double budget, const dataset *d, ptrdiff
 	option_store(o, OPT_BASIS, copy_text(name));
 	plan_number(o, OPT_BETA, beta);
 	if (gamma) plan_number(o, OPT_GAMMA, gamma);
-	plan_steps(o, floor(steps / 100) * 100);
+	plan_steps(p, o, floor(steps / 100) * 100);
 	p->flops += steps * step;
 	plan_classes(p, o, d);
 }
@@ -192,14 +195,19 @@ static void plan_patience(options *o, ptrdiff_t rows)
 	if (is_auto(o) && !decided && rows >= MANY_ROWS) plan_number(o, OPT_PATIENCE, SOLVE_PATIENCE);
 }
 
-/*  Replaces --basis auto by explicit options for this data. */
-static plan plan_make(options *o, const dataset *d, const workers *w)
+/*  Replaces --basis auto by explicit options for this data. race: the share of all operations that a
+    race adds; 0: there is none. */
+static plan plan_make(options *o, const dataset *d, const workers *w, double race)
 {
-	plan p = {0, 0, 0, 1, 0, 0};
+	plan p = {0, 0, 0, 1, 0, 0, 0};
 	if (!is_auto(o)) return p;
 	p.made = 1;
 	ptrdiff_t n = d->train.n, distinct = distinct_rows(d);
 	double budget = plan_budget(o, (double)n, o->value[OPT_MINUTES] ? measured_rate(w, 0) : 0);
+	if (o->value[OPT_MINUTES] && race > 0) {
+		p.both = budget;
+		budget *= 1 - race;
+	}
 	double D = kernel_width(o->value[OPT_KERNEL], (double)d->s.D),
 		   most = sqrt(budget / (60 * 8 * (double)n));
 	ptrdiff_t points = (ptrdiff_t)fmin(most, MOST_SGPR) / 8 * 8;
@@ -217,7 +225,7 @@ static plan plan_make(options *o, const dataset *d, const workers *w)
 		plan_solve(&p, o, n, D, distinct);
 	}
 	double room = WARM_SHARE * (o->value[OPT_MINUTES] ? budget : p.flops);
-	if (!sizes_given(o)) room = HUGE_VAL;
+	if (!sizes_given(o) && !(p.both > 0)) room = HUGE_VAL;
 	plan_warm(&p, o, n, D, points, room);
 	return p;
 }

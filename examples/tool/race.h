@@ -10,7 +10,7 @@
     are equal, and the earlier entry comes first.
 
     What the race adds to the winner's training - starts and steps of the others, scores - is at most
-    race.share of all operations, both together. An entry that leaves no step to itself or to one
+    race.share of all operations, both together, or race.most. An entry that leaves no step to itself or to one
     before it does not race. Operations are the caller's counts and never seconds: the choice depends
     on data, build and instruction set only.
 
@@ -20,6 +20,9 @@
     waits is what odvgp_save_memory has written of it, from which training goes on bit for bit, and
     half of the entries of a round at most wait: whichever is not among the better half of those that
     have scored is out. race_bytes says beforehand about how much memory that is.
+
+    A caller whose time is limited may end it between two entries (race.over): the best of those that
+    have been scored wins.
 
     Few rows are all trained on, and all score: those of each fold by the posterior of the others,
     with the hyperparameters and points that all rows have given. This is for a Gaussian, whose q is a
@@ -97,8 +100,9 @@ typedef struct race {
 	/* [count]; the first is the default. */
 	race_entry *list;
 	int count;
-	/* Above 0, below 1: 1.0 / 3. */
-	double share;
+	/* Above 0, below 1: 1.0 / 3; and operations that the race may add whatever its entries cost,
+	   0: none beyond the share. */
+	double share, most;
 	/* NULL: none. */
 	const odvgp_watch *watch;
 	/* NULL: none. After a score: may change the rows' logp; why the entry is refused, or NULL. */
@@ -108,12 +112,17 @@ typedef struct race {
 	int (*joins)(void *user, const struct race *r, const int *order, int left);
 	/* NULL: none. Before each piece of work. */
 	void (*tell)(void *user, const struct race *r, int entry, race_phase phase);
+	/* NULL: never. Before an entry's part of a round, once one has been scored: does the race end with
+	   the scores that are there? Also asked when the watch has stopped an entry, which is out then. */
+	int (*over)(void *user, const struct race *r);
 	void *user;
 
 	/* Results: the winner, operations that the race has added to its training, and by how many nats
 	   a row it is better than the first entry, with the standard error; 0 for the first entry. */
 	int winner, rounds;
 	double added, gain, error;
+	/* 1: race.over has ended it. */
+	int early;
 } race;
 
 /* ---- operations ---- */
@@ -150,7 +159,7 @@ static double race_room(const race *r, const int *order, int count)
 		score = fmax(score, e->score_flops);
 	}
 	for (int left = count; left > 1; left = (left + 1) / 2) fixed += left * score;
-	return r->share / (1 - r->share) * least - (fixed - own);
+	return fmax(r->most, r->share / (1 - r->share) * least) - (fixed - own);
 }
 
 /*  Operations of a round for each of `left` entries, one of which may win and then has added none. */
@@ -770,6 +779,30 @@ static int race_before(const race *r, int i, int k)
 	return i < k;
 }
 
+static int race_is_over(const race *r)
+{
+	int scored = 0;
+	for (int i = 0; i < r->count; i++) scored |= isfinite(r->list[i].mean);
+	return scored && r->over && r->over(r->user, r);
+}
+
+/*  The race has ended early: the winner of those that have been scored, of which the costlier one of
+    the best two must be clearly better; -1: there is none. */
+static int race_early(race *r)
+{
+	int first = -1, second = -1;
+	for (int i = 0; i < r->count; i++) {
+		const race_entry *e = &r->list[i];
+		if (!isfinite(e->mean) || !(e->model || e->file)) continue;
+		if (first < 0 || race_before(r, i, first)) second = first, first = i;
+		else if (second < 0 || race_before(r, i, second)) second = i;
+	}
+	if (second >= 0 && race_wins(r, &r->list[second], &r->list[first])) first = second;
+	for (int i = 0; i < r->count && first >= 0; i++)
+		if (i != first) race_out(&r->list[i]);
+	return first;
+}
+
 /*  A round of the entries `order` [left], of which one may be late: steps and scores, then the better
     `stay` come first, and the others are out. */
 static odvgp_status race_round(race *r, int *order, int left, int stay, double each)
@@ -780,6 +813,7 @@ static odvgp_status race_round(race *r, int *order, int left, int stay, double e
 			late = race_late_each(r, order, left, order[k], each);
 	for (int i = 0; i < left; i++) {
 		const race_entry *e = &r->list[order[i]];
+		if (race_is_over(r)) return ODVGP_E_STOPPED;
 		odvgp_status s = race_run_entry(r, order[i], e->late && !e->rounds ? late : each);
 		if (s == ODVGP_E_STOPPED) return s;
 		for (int k = i; k > 0 && race_before(r, order[k], order[k - 1]); k--)
@@ -825,12 +859,12 @@ static void race_join(race *r, int *order, int left, double each)
 /*  Runs it. Afterwards race_wake makes list[winner].model, the winner's after `done` of its steps, or
     leaves it NULL where nothing was to race; race_free gives all memory back. An entry that fails, for
     lack of memory too, is out, and its info says why; if all fail, the first wins, without a model.
-    Returns E_STOPPED if the watch ends it. */
+    Returns E_STOPPED if the watch ends it, unless race.over agrees and an entry has been scored. */
 static odvgp_status race_run(race *r)
 {
 	int order[RACE_MOST], left;
 	odvgp_status s = ODVGP_OK;
-	r->winner = 0;
+	r->winner = r->early = 0;
 	r->added = r->gain = r->error = 0;
 	for (int i = 0; i < r->count; i++) {
 		race_entry *e = &r->list[i];
@@ -855,8 +889,10 @@ static odvgp_status race_run(race *r)
 		stay = (left + 1) / 2;
 		s = race_round(r, order, left, stay, each);
 	}
-	if (s) return s;
-	int winner = r->list[order[0]].info.status ? 0 : order[0];
+	int winner = s == ODVGP_E_STOPPED && race_is_over(r) ? race_early(r) : -1;
+	if (s && winner < 0) return s;
+	r->early = s != ODVGP_OK;
+	if (winner < 0) winner = r->list[order[0]].info.status ? 0 : order[0];
 	if (r->list[winner].info.status) race_leave(&r->list[winner]);
 	race_result(r, winner);
 	return ODVGP_OK;

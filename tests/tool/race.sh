@@ -47,12 +47,13 @@ no_race() {
     race --auto-tries 3 --model no.odvgp "$@" >t.json 2>err.txt
     [ "$(grep -c -e '--auto-tries' err.txt)" -eq 1 ] && grep -qF -e "--auto-tries 3: no race, because $why" err.txt
 }
-for given in '--iters 2' '--beta 5' '--basis coupled --iters 2' '--minutes 0.001' '--batch 50 --minutes 0.001' '--gamma 5 --minutes 0.001' \
+for given in '--iters 2' '--beta 5' '--basis coupled --iters 2' '--batch 50 --minutes 0.001' '--gamma 5 --minutes 0.001' \
     '--lr 0.01 --minutes 0.001' '--freeze noise_variance --minutes 0.001' '--recipe odvgp --minutes 0.001'; do
     case $given in *0.001) full || continue ;; esac
     # shellcheck disable=SC2086
     check "race: none with ${given%% *}, which is said" no_race "${given%% *} is given" --data little.csv --warm off $given
 done
+check "race: none of --minutes that it would fill" no_race "--minutes gives it less than 5 seconds" --data little.csv --minutes 0.05
 check "race: none with layers" no_race "--layers is given" --data little.csv --layers 'coupled:beta=4,dim=1; coupled:beta=4' --iters 2
 # What is said comes before the number of rows, so that few do.
 head -n 60 labels.csv >some.csv
@@ -88,6 +89,12 @@ if [ $runs_limited = 1 ]; then
     limited 48000 --data memory.csv
     check "race: none where only the first candidate fits" sh -c '[ $1 -eq 0 ] && grep -Eq "^auto: no race: each of the other candidates takes at least [0-9.]+ MB" err.txt' sh $?
 fi
+# With --minutes: the race and the training of its winner.
+race --data grid.csv --auto-tries 4 --minutes 0.1 --model timed.odvgp >t.json 2>err.txt
+check "race: with --minutes, which it keeps" sh -c 'grep -q "^auto: a race of 4 candidates; .* about 6.0 s" err.txt &&
+    grep -q "^race on 240 rows" err.txt && grep -q "^auto: .* --minutes 0.1 .*goes on" err.txt &&
+    test "$(grep -c "  chosen$" err.txt)" = 1'
+check "race: and its model is as good as without" holds "$(value t.json elbo) > $(value t2.json elbo) - 60"
 # What Linux says of the program while it runs.
 most_memory() {
     "$tool" train --threads 1 --quiet "$@" >/dev/null 2>&1 &
