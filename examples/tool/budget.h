@@ -190,9 +190,9 @@ static void budget_train(comparison *all, const budget *b)
 	if (!quiet && bar) fputs("\r\033[K", stderr);
 }
 
-/*  Prints the Pareto front, the cheapest first, and returns its last item, the best one; NULL: there
-    is none. */
-static const candidate *budget_choose(const comparison *all, const budget *b)
+/*  Prints the Pareto front to `out`, the cheapest first, and returns its last item, the best one;
+    NULL: there is none. */
+static const candidate *budget_choose(const comparison *all, const budget *b, FILE *out)
 {
 	const candidate *front[MOST_TRIED];
 	core_estimate e;
@@ -210,18 +210,19 @@ static const candidate *budget_choose(const comparison *all, const budget *b)
 		front[at] = c;
 	}
 	if (!count) return NULL;
-	printf("%-10s %6s %6s %-7s %9s %8s %7s %13s %9s\n", "member", "beta", "gamma", "numbers",
+	fprintf(out, "%-10s %6s %6s %-7s %9s %8s %7s %13s %9s\n", "member", "beta", "gamma", "numbers",
 			"loglik", "flash", "stack", "instructions", "us");
 	for (int i = 0; i < count; i++) {
 		const candidate *c = front[i];
 		e = budget_estimate(b, c);
-		printf("%-10s %6td %6td %-7s %9.4f %8.0f %7.0f %13.0f %9.1f\n", c->basis->name,
+		fprintf(out, "%-10s %6td %6td %-7s %9.4f %8.0f %7.0f %13.0f %9.1f\n", c->basis->name,
 				c->config.layer[0].M, c->config.layer[0].M_gamma, c->wide ? "double" : "float",
 				c->test.loglik, e.flash, e.stack, e.moments, budget_us(b, &e));
 	}
-	printf("Of %d that fit %d were trained; nothing cheaper predicts better than these. loglik: "
-		   "%td "
-		   "rows held out. %s, %g MHz; us: instructions of %.2g cycles, not measured.\n",
+	fprintf(out,
+			"Of %d that fit %d were trained; nothing cheaper predicts better than these. loglik: "
+			"%td "
+			"rows held out. %s, %g MHz; us: instructions of %.2g cycles, not measured.\n",
 			all->count, trained, all->d.test.n, cores[b->core].name, b->mhz, b->cpi);
 	return front[count - 1];
 }

@@ -87,6 +87,8 @@ flash=$(awk '/^Of/ { print last } { last = $6 }' b.txt)
 check "budget: the export needs what the table says" grep -q "about $flash bytes of flash" err.txt
 check "budget: doubles on a core that has them" sh -c '"$1" budget --data data.csv --iters 5 --flash 4k --core m7 --name seven --threads 1 2>&1 | grep -q "coupled:beta=4, double"' sh "$tool"
 check "budget: only doubles" sh -c '"$1" budget --data data.csv --iters 5 --flash 4k --core m7 --real double --name seven --quiet --threads 1 | grep -q "^chosen: .*, double"' sh "$tool"
+check "budget: --json prints one object, and the front to standard error" sh -c '"$1" budget --data data.csv --iters 5 --flash 2k --name one --json --quiet \
+    --threads 1 >t.txt 2>err.txt && [ "$(grep -c . t.txt)" = 1 ] && grep -q "^{.*}$" t.txt && grep -q "^chosen: " err.txt' sh "$tool"
 check "budget: a limit that is no number" refuses "must be a number above 0" budget --data data.csv --flash 3x
 check "budget: M is for flash and RAM" refuses "must be a number above 0" budget --data data.csv --us 3M
 check "budget: nothing fits" sh -c '! "$1" budget --data data.csv --us 0.1 --iters 2 --quiet --name no >t.txt 2>&1 && grep -q "nothing fits: coupled with 4 points needs" t.txt && [ ! -e no.h ]' sh "$tool"
