@@ -8671,6 +8671,8 @@ static void gp__softmax_densities(const gp__lik_job *job, odvgp_real *density)
 	}
 }
 
+/* --- heteroscedastic --- */
+
 /*	Function T + t is the logarithm g of target t's noise variance. */
 static double gp__heteroscedastic_expect(const gp__lik_job *job)
 {
@@ -12207,6 +12209,8 @@ static const char gp__too_many_base_kernels[] =
 		"its kernel has more terms than this build allows: compile with a larger "
 		"ODVGP_MAX_BASE_KERNELS";
 
+/* --- a predictor --- */
+
 /*	Magic, version, number of base kernels. */
 static odvgp_status gp__predictor_start_check(
 		const gp__predictor *p, const char *what, odvgp_info *info)
@@ -14154,6 +14158,8 @@ static void gp__rows_product_back(
 	*R = row;
 }
 
+/* --- kernel values --- */
+
 static void gp__row_inputs(gp__row *r, const odvgp_real *x)
 {
 	const gp__u_c most = gp__bits_c(GP__R(GP__FAR_ROOT));
@@ -14324,6 +14330,8 @@ static void gp__row_derivatives(const gp__row *r, size_t n, const odvgp_real *Z,
 	gp__row_radial(r, 0, 0, n, Z, to, slope);
 	for (; n > 0; n--, slope++) *slope = gp__rows_slope(kind, by, *to++, *slope);
 }
+
+/* --- mean, var, gradients --- */
 
 /*	Adds a [n,P]'s products with r->A to the means. */
 static void gp__row_sums(gp__row *r, size_t n, const odvgp_real *a)
@@ -14518,7 +14526,7 @@ static void gp__row_gradients(gp__row *r)
 		r->mean_by_x[(r->first + k % P) * p->D + k / P] += v->A[k];
 }
 
-/* --- the public calls --- */
+/* --- checks, scratch --- */
 
 /*	No sentence and no number: a double has no place here. */
 GP__NOINLINE odvgp_status gp__rows_fail(
@@ -14691,7 +14699,7 @@ static odvgp_real gp__rows_mix(
 	return sum;
 }
 
-/* --- moments of y, for odvgp_predict_y only --- */
+/* --- moments of y --- */
 
 #define GP__Y_IS(NAME) \
 	(((ODVGP_LIKELIHOODS) == ODVGP_LIK_##NAME || p->likelihood == ODVGP_LIKELIHOOD_##NAME) && \
@@ -14905,6 +14913,8 @@ static odvgp_real gp__row_y(gp__row *r, size_t i, size_t n, const odvgp_gradient
 	}
 	return off;
 }
+
+/* --- the public calls --- */
 
 #ifdef ODVGP_TRANSFORMS
 static const odvgp_real *gp__row_columns(gp__row *r, const odvgp_real *x)
