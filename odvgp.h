@@ -99,8 +99,9 @@ CONTENTS   (search for a tag with its arrows)
 	latent ones or mixtures of them; with the Gaussian likelihood F = T. "Y [N,T]" has further
 	columns behind the targets if config.lik asks for them: weights, then exposure or known_noise.
   Storage. Arrays are row-major without padding; triangular matrices are lower; `ld` counts elements
-	from row to row. The row of data is the first index of what a call reads, X [n,D] and Y [n,T],
-	and the last of what it writes: mean, var [F,n], cov [F,n,n] or [F,F,n], samples [count,F,n].
+	from row to row. The row of data comes first in what a call reads, X [n,D] and Y [n,T], and
+	behind the functions in results: mean, var [F,n], dmean [F,n,D], cov [F,n,n] or [F,F,n], samples
+	[count,F,n].
 	Calls that train and have no n take all data, X [N,D] and Y [N,T]; X and Y both NULL stand for
 	the rows of odvgp_set_reader.
   Calls. Arguments stand in this order; >>api_low keeps that of the BLAS.
