@@ -2324,8 +2324,8 @@ static inline float gp__arm_sqrt(float x)
 	%2, ... */
 #define GP__ARM_S0_S7 "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "cc", "memory"
 #define GP__ARM_ROW(row, sum) \
-	"vldm " row "!, {s4-s7}; vmla.f32 " sum ", s0, s4; vmla.f32 " sum ", s1, s5;" \
-	"vmla.f32 " sum ", s2, s6; vmla.f32 " sum ", s3, s7;"
+	"vldm " row "!,{s4-s7};vmla.f32 " sum ",s0,s4;vmla.f32 " sum ", s1, s5;" \
+	"vmla.f32 " sum ",s2,s6;vmla.f32 " sum ", s3, s7;"
 #define GP__ARM_BY(width, n, code, ...) \
 	if ((n) >= width) { \
 		size_t k = (size_t)(n) / width; \
@@ -2339,17 +2339,17 @@ static inline float gp__arm_sqrt(float x)
 /*	sum += a . b and to += w x for all but n % 4 numbers, which they leave; for all but n % 2, the
 	rotations (x, v) <- (c x + s v, c v - s x), one after the other. */
 #define GP__ARM_DOT(n, a, b, sum) \
-	GP__ARM_BY(4, n, "vldm %1!, {s0-s3};" GP__ARM_ROW("%2", "%3"), "+r"(a), "+r"(b), "+t"(sum))
+	GP__ARM_BY(4, n, "vldm %1!,{s0-s3};" GP__ARM_ROW("%2", "%3"), "+r"(a), "+r"(b), "+t"(sum))
 #define GP__ARM_AXPY(n, w, x, to) \
 	GP__ARM_BY(4, n, \
-			"vldm %1!, {s0-s3}; vldm %2, {s4-s7}; vmla.f32 s4, s0, %3; vmla.f32 s5, s1, %3;" \
-			"vmla.f32 s6, s2, %3; vmla.f32 s7, s3, %3; vstm %2!, {s4-s7};", \
+			"vldm %1!,{s0-s3};vldm %2,{s4-s7};vmla.f32 s4,s0,%3;vmla.f32 s5,s1,%3;" \
+			"vmla.f32 s6,s2,%3;vmla.f32 s7,s3,%3;vstm %2!,{s4-s7};", \
 			"+r"(x), "+r"(to), "+t"(w))
 #define GP__ARM_TURN(n, x, c, s, v) \
 	GP__ARM_BY(2, n, \
-			"vldm %1, {s0-s1}; vldm %2!, {s2-s3}; vldm %3!, {s4-s5}; vmul.f32 s6, s2, s0;" \
-			"vmla.f32 s6, s4, %4; vmul.f32 %4, s2, %4; vmls.f32 %4, s4, s0; vmul.f32 s7, s3, s1;" \
-			"vmla.f32 s7, s5, %4; vmul.f32 %4, s3, %4; vmls.f32 %4, s5, s1; vstm %1!, {s6-s7};", \
+			"vldm %1,{s0-s1};vldm %2!,{s2-s3};vldm %3!,{s4-s5};vmul.f32 s6,s2,s0;" \
+			"vmla.f32 s6,s4,%4;vmul.f32 %4,s2,%4;vmls.f32 %4,s4,s0;vmul.f32 s7,s3,s1;" \
+			"vmla.f32 s7,s5,%4;vmul.f32 %4,s3,%4;vmls.f32 %4,s5,s1;vstm %1!,{s6-s7};", \
 			"+r"(x), "+r"(c), "+r"(s), "+t"(v))
 #ifdef ODVGP_FLOAT
 #define GP__EPS  FLT_EPSILON
@@ -13731,8 +13731,8 @@ ODVGP_API GP__COLD size_t odvgp_online_seal(odvgp_online *o, odvgp_info *info)
 
 	with an inverse, T = L_H^-1 B^T K(Zb,x) and c = B L_H^-T T.
 
-	A row costs a Cortex-M4F about 600 + (M + Mg) (4 C + 26) instructions for C columns
-	and one base kernel of a distance, and 3 M^2 for the variance of each output and its gradient.
+	A row costs a Cortex-M4F about 600 + (M + Mg) (4 C + 26) instructions for C columns and an rbf,
+	3 M^2 more for the variance of each output and its gradient.
 
 	To add a base kernel, add its case in gp__rows_base; a likelihood, in gp__y_ok and gp__row_y. */
 
@@ -13812,7 +13812,7 @@ typedef struct {
 	X(b, P)
 /* clang-format on */
 #define GP__ROWS_D (p->flags & GP__ROWS_LINEAR ? p->D : 0)
-/*	Products of two fit 32 bits, those with P the type. */
+/*	Only products with P need the type. */
 #define GP__ROWS_SIZES(type) \
 	const type P = p->P / p->units; \
 	const uint32_t M = p->M, Mg = p->M_gamma, C = p->columns, Mr = p->M_factor
@@ -13823,7 +13823,7 @@ static size_t gp__rows_head(const gp__compact *p)
 	return (sizeof *p + (p->nodes + p->groups + p->columns) * sizeof(uint32_t) + 7) & ~(size_t)7;
 }
 
-/*	Bytes of the block. Sizes are below GP__ROWS_MOST. */
+/*	Bytes of the block. */
 static uint64_t gp__rows_bytes(const gp__compact *p)
 {
 	GP__ROWS_SIZES(uint64_t);
@@ -13873,41 +13873,41 @@ static uint32_t gp__rows_sum(const gp__compact *p)
 	return sum;
 }
 
-/*	A unit's prediction in the caller's scratch; gp__row_init returns its reals. */
+/*	A unit's prediction in the caller's scratch, gp__row_init bytes; more: with gradients. */
 typedef struct gp__row {
 	const gp__compact *p;
 	gp__compact_view v;
-	size_t first, P;                /* the unit's processes */
-	int bad;                        /* X is not finite here: the prior's moments stand */
-	int single;                     /* one base kernel of a distance: its variance is k(x,x) */
+	size_t first, P; /* the unit's processes */
+	int bad; /* X is not finite here: the prior's moments stand */
+	int single; /* one base kernel of a distance: k(x,x) is its variance */
 	/* [columns]; [room], k(Z,x) of beta's points and an expression's operands; [P] of all units */
 	odvgp_real *u, *A, *mean, *var;
 	size_t room;
 	/* k(Z,x) of n > 0 points, or k(x,x) at u itself, `to` [n]; slope: [n,groups] for gradients */
-	void (*kernels)(const struct gp__row *r, size_t n, const odvgp_real *Z, odvgp_real *to,
+	void (*kernels)(const struct gp__row *, size_t n, const odvgp_real *Z, odvgp_real *to,
 			odvgp_real *slope);
-	odvgp_real *T;                  /* [M] for gradients or an inverse */
+	odvgp_real *T; /* [M] for gradients or an inverse */
 	/* for gradients: slope [room+1,groups] or NULL, c [P,M+1], derivatives in u [P,columns] and, of
 	   all units, in X [P,D]; hooks, or NULL, so that predictions do not link them */
 	odvgp_real *slope, *c, *mean_by_u, *var_by_u, *mean_by_x, *var_by_x;
-	void (*slopes)(const struct gp__row *r, size_t n, const odvgp_real *z, const odvgp_real *slope,
+	void (*slopes)(const struct gp__row *, size_t n, const odvgp_real *z, const odvgp_real *slope,
 			const odvgp_real *w, size_t step, odvgp_real *to);
-	void (*weights)(struct gp__row *r, size_t q, const odvgp_real *R, int kept);
-	void (*gradients)(struct gp__row *r);
-	void (*put)(const struct gp__row *r, size_t i, size_t n, const odvgp_gradient *to);
+	void (*weights)(struct gp__row *, size_t q, const odvgp_real *R, int kept);
+	void (*gradients)(struct gp__row *);
+	void (*put)(const struct gp__row *, size_t i, size_t n, const odvgp_gradient *to);
 	/* NULL, or stores moments of y instead and returns 0 if they are finite; classes' work [y_rows] */
-	odvgp_real (*y)(struct gp__row *r, size_t i, size_t n, const odvgp_gradient *to);
+	odvgp_real (*y)(struct gp__row *, size_t i, size_t n, const odvgp_gradient *to);
 	odvgp_real *share;
 	odvgp_real *x, *steep; /* [D] of transformed columns, and their derivatives */
 } gp__row;
 
-static size_t gp__row_init(const gp__compact *p, gp__row *r, int gradients, odvgp_real *scratch)
+static size_t gp__row_init(const gp__compact *p, gp__row *r, size_t more, void *scratch)
 {
-	size_t P = p->P, own = gradients ? P * p->D : 0, operands = p->nodes / 2;
+	size_t P = p->P, operands = p->nodes / 2, C = more * p->columns;
 	uintptr_t at = (uintptr_t)scratch;
 	r->p = p;
 	r->P = P / p->units;
-	r->room = p->M + (operands && !gradients && P + p->columns < 28 ? 36 : GP__MAX(16, 1 + operands));
+	r->room = p->M + (operands && !more && P + p->columns < 28 ? 36 : GP__MAX(16, 1 + operands));
 #define GP__PLACE(field, reals) \
 	r->field = (odvgp_real *)at; \
 	at += (reals) * sizeof(odvgp_real);
@@ -13915,21 +13915,21 @@ static size_t gp__row_init(const gp__compact *p, gp__row *r, int gradients, odvg
 	GP__PLACE(A, r->room)
 	GP__PLACE(mean, P)
 	GP__PLACE(var, P)
-	GP__PLACE(T, gradients || p->factor != GP__FACTOR_OF_S ? p->M : 0)
-	GP__PLACE(slope, gradients ? (r->room + 1) * p->groups : 0)
-	GP__PLACE(c, gradients ? (p->M + 1) * r->P : 0)
-	GP__PLACE(mean_by_u, gradients ? r->P * p->columns : 0)
-	GP__PLACE(var_by_u, gradients ? r->P * p->columns : 0)
-	GP__PLACE(mean_by_x, own)
-	GP__PLACE(var_by_x, own)
+	GP__PLACE(T, more || p->factor != GP__FACTOR_OF_S ? p->M : 0)
+	GP__PLACE(slope, more * (r->room + 1) * p->groups)
+	GP__PLACE(c, more * (p->M + 1) * r->P)
+	GP__PLACE(mean_by_u, r->P * C)
+	GP__PLACE(var_by_u, r->P * C)
+	GP__PLACE(mean_by_x, more * P * p->D)
+	GP__PLACE(var_by_x, more * P * p->D)
 	GP__PLACE(share, p->y_rows > p->T ? p->y_rows : 0)
 	if (GP__ROWS_TRANSFORMS(p)) {
 		GP__PLACE(x, p->D)
 		GP__PLACE(steep, p->D)
 	}
 #undef GP__PLACE
-	if (!gradients) r->slope = NULL;
-	return (size_t)(at - (uintptr_t)scratch) / sizeof(odvgp_real);
+	if (!more) r->slope = NULL;
+	return (size_t)(at - (uintptr_t)scratch);
 }
 
 #ifdef ODVGP_PREDICT_ONLY
@@ -13944,9 +13944,8 @@ GP__INLINE odvgp_real gp__rows_dot(size_t n, const odvgp_real *a, const odvgp_re
 {
 	odvgp_real sum = 0;
 	GP__ARM_DOT(n, a, b, sum)
-	if (n > 0) do {
-			sum += *a++ * *b++;
-		} while (--n > 0);
+	if (n > 0) do sum += *a++ * *b++;
+		while (--n > 0);
 	return sum;
 }
 
@@ -13954,9 +13953,8 @@ GP__INLINE odvgp_real gp__rows_dot(size_t n, const odvgp_real *a, const odvgp_re
 GP__INLINE void gp__rows_add(size_t n, odvgp_real w, const odvgp_real *x, odvgp_real *to)
 {
 	GP__ARM_AXPY(n, w, x, to)
-	if (n > 0) do {
-			*to++ += w * *x++;
-		} while (--n > 0);
+	if (n > 0) do *to++ += w * *x++;
+		while (--n > 0);
 }
 
 /* --- elementary functions, without libm or branches --- */
@@ -13991,10 +13989,9 @@ GP__INLINE odvgp_real gp__rows_choose(int condition, odvgp_real x, odvgp_real y)
 #define GP__ROWS_ONE(c)    GP__R(c),
 #define GP__LOG2_E         GP__R(1.44269504088896340736)
 #define GP__LN2            GP__R(0.69314718055994530942)
-#define GP__THIRD          GP__R(0.33333333333333333333)
 
 /*	2^x for x <= 0, right to a rounding error of 1; 0 where it might be subnormal, which is slow
-	without an FPU: where the bits of n are below GP__POWER_LEAST. */
+	without an FPU: bits of n below GP__POWER_LEAST. */
 #define GP__POWER_LEAST (gp__bits_c(GP__R(GP__ROUND)) + 2 - GP__BIAS)
 GP__INLINE odvgp_real gp__rows_power(odvgp_real x)
 {
@@ -14041,7 +14038,7 @@ static uint32_t gp__rows_reads(uint32_t kind)
 	sqrt(rate s). c: rate, q_2, q_1, q_0. */
 static void gp__rows_law(uint32_t kind, odvgp_real v, odvgp_real by, odvgp_real *c)
 {
-	static const odvgp_real law[][3] = {{GP__R(0.5) * GP__LOG2_E, 0, 0},
+	static const odvgp_real law[][3] = {{GP__LOG2_E / 2, 0, 0},
 			{GP__LOG2_E * GP__LOG2_E, 0, 0}, {3 * GP__LOG2_E * GP__LOG2_E, 0, GP__LN2},
 			{5 * GP__LOG2_E * GP__LOG2_E, GP__LN2 * GP__LN2 / 3, GP__LN2}};
 	const odvgp_real *q = law[GP__ROWS_MATERN(kind) ? kind : 0];
@@ -14070,7 +14067,7 @@ GP__INLINE odvgp_real gp__rows_slope(uint32_t kind, odvgp_real by, odvgp_real k,
 	odvgp_real q = 1 + (t *= GP__LN2), slope = GP__R(-0.5) * by * k;
 	if (kind == GP__MATERN12) return t > 0 ? slope / t : 0;
 	if (kind == GP__MATERN32) return 3 * slope / q;
-	return kind == GP__MATERN52 ? 5 * GP__THIRD * slope * q / (q + t * t * GP__THIRD) : slope;
+	return kind == GP__MATERN52 ? 5 * slope * q / (3 * q + t * t) : slope;
 }
 
 /*	A base kernel's value at the geometry s, and its derivative in s. self: of a point with
@@ -14127,10 +14124,28 @@ static void gp__rows_solve_transposed(size_t n, const odvgp_real *L, odvgp_real 
 static odvgp_real gp__rows_solve(size_t n, const odvgp_real *L, odvgp_real *x)
 {
 	odvgp_real square = 0;
-	for (size_t i = 0; i < n;) {
-		const odvgp_real xi = (x[i] - gp__rows_dot(i, L, x)) * L[i];
-		x[i] = xi;
-		square += xi * xi;
+	size_t i = 0;
+#ifdef GP__ARM_FPU
+	for (; i + 4 <= n; i += 4) { /* four rows share loads of x; s8-s11: sums */
+		const float *a = L, *b = a + i + 1, *c = b + i + 2, *at = x;
+		size_t k = i / 4;
+		L = c + i + 3;
+		__asm__ volatile("vmov s8,s9,%7,%7;vmov s10,s11,%7,%7;b 2f;1: vldm %0!,{s0-s3};"
+			GP__ARM_ROW("%1", "s8") GP__ARM_ROW("%2", "s9") GP__ARM_ROW("%3", "s10")
+			GP__ARM_ROW("%4", "s11") "2: subs %5,%5,#1;bcs 1b;"
+			"vldm %0,{s0-s3};vldm %1,{s7};vsub.f32 s8,s0,s8;vmul.f32 s8,s8,s7;"
+			"vldm %2,{s6-s7};vmla.f32 s9,s8,s6;vsub.f32 s9,s1,s9;vmul.f32 s9,s9,s7;"
+			"vldm %3,{s5-s7};vmla.f32 s10,s8,s5;vmla.f32 s10,s9,s6;vsub.f32 s10,s2,s10;"
+			"vmul.f32 s10,s10,s7;vldm %4!,{s4-s7};vmla.f32 s11,s8,s4;vmla.f32 s11,s9,s5;"
+			"vmla.f32 s11,s10,s6;vsub.f32 s11,s3,s11;vmul.f32 s11,s11,s7;vstm %0,{s8-s11};"
+			"vmla.f32 %6,s8,s8;vmla.f32 %6,s9,s9;vmla.f32 %6,s10,s10;vmla.f32 %6,s11,s11"
+			: "+r"(at), "+r"(a), "+r"(b), "+r"(c), "+r"(L), "+r"(k), "+t"(square)
+			: "r"(0) : "s8", "s9", "s10", "s11", GP__ARM_S0_S7);
+	}
+#endif
+	while (i < n) {
+		x[i] = (x[i] - gp__rows_dot(i, L, x)) * L[i];
+		square += x[i] * x[i];
 		L += ++i;
 	}
 	return square;
@@ -14193,30 +14208,29 @@ GP__NOINLINE void gp__row_radial(const gp__row *r, uint32_t node, size_t before,
 	odvgp_real law[4];
 	gp__rows_law(kind, par[0], par[1], law);
 #if defined(GP__ARM_FPU) && defined(__OPTIMIZE__) /* else there are too few registers */
-	/* s1: rounds, s2-s8: of 2^f, as a product with a sum destroys one; f in s13, s9-s12: the law,
-	   s14-s15: u; the lowest bits of n: Matern, columns > 2, odd columns */
+	/* s1: rounds, s2-s8: of 2^f, s13: f, s9-s12: the law, s14-s15: u; n's lowest bits: Matern,
+	   columns > 2, odd */
 	static const odvgp_real power[] = {GP__R(GP__ROUND), GP__P_POWER(GP__ROWS_ONE, GP__ROWS_ONE)};
 	const odvgp_real *x, *end = u + own;
-	uint32_t bits, skip = (uint32_t)(columns - own) * sizeof *Z;
-	n = 8 * (n - 1) + 4 * (own % 2) + 2 * (own > 2) + (size_t)GP__ROWS_MATERN(kind);
-	__asm__ volatile(".syntax unified\n vldm %[u], {s14-s15}; vldm %[q], {s9-s12}; b 3f;"
-			"1: vldm %[Z]!, {s3}; vsub.f32 s1, s14, s3; vmul.f32 s0, s1, s1; add %[x], %[u], #4; b 2f;"
-			"5: add %[x], %[u], #8; 6: vldm %[x]!, {s1-s2}; vldm %[Z]!, {s3-s4};"
-			"vsub.f32 s1, s1, s3; vsub.f32 s2, s2, s4; vmla.f32 s0, s1, s1; vmla.f32 s0, s2, s2;"
-			"2: cmp %[x], %[e]; bne 6b; tst %[n], #1; b 4f;"
-			"3: lsls %[b], %[n], #30; bcs 1b; vldm %[Z]!, {s3-s4};"
-			"vsub.f32 s1, s14, s3; vsub.f32 s2, s15, s4; vmul.f32 s0, s1, s1; vmla.f32 s0, s2, s2;"
-			"bmi 5b; 4: vldm %[c], {s1-s8}; vmul.f32 s0, s0, s9; beq 7f; vsqrt.f32 s0, s0;"
-			"vldm %[q], {s9-s12}; vmla.f32 s11, s10, s0; vmla.f32 s12, s11, s0; vstm %[t]!, {s0};"
-			"7: vsub.f32 s13, s1, s0; vmov %[b], s13; vsub.f32 s13, s1, s13; vsub.f32 s13, s13, s0;"
-			"vmla.f32 s3, s2, s13; vmla.f32 s4, s3, s13; vmla.f32 s5, s4, s13;"
-			"vmla.f32 s6, s5, s13; vmla.f32 s7, s6, s13; vmla.f32 s8, s7, s13;"
-			"vmov %[x], s8; add %[x], %[x], %[b], lsl #23; cmp %[b], %[l]; it lt; movlt %[x], #0;"
-			"vmov s8, %[x]; vmul.f32 s8, s8, s12; vstm %[to]!, {s8};"
-			"add %[Z], %[Z], %[s]; subs %[n], %[n], #8; bcs 3b;"
-			: [x] "=&r"(x), [Z] "+&r"(Z), [to] "+&r"(to), [t] "+&r"(at), [n] "+&r"(n), [b] "=&r"(bits)
-			: [u] "r"(u), [e] "r"(end), [c] "r"(power), [q] "r"(law), [s] "r"(skip),
-			[l] "r"(GP__POWER_LEAST)
+	size_t bits, skip = (columns - own) * sizeof *Z;
+	n = 8 * (n - 1) + 4 * (own % 2) + 2 * (own > 2) + GP__ROWS_MATERN(kind);
+	__asm__ volatile(".syntax unified\n vldm %6,{s14-s15};vldm %9,{s9-s12};b 3f;"
+			"1: vldm %1!,{s3};vsub.f32 s1,s14,s3;vmul.f32 s0,s1,s1;add %0,%6,#4;b 2f;"
+			"5: add %0,%6,#8;6: vldm %0!,{s1-s2};vldm %1!,{s3-s4};"
+			"vsub.f32 s1,s1,s3;vsub.f32 s2,s2,s4;vmla.f32 s0,s1,s1;vmla.f32 s0,s2,s2;"
+			"2: cmp %0,%7;bne 6b;tst %4,#1;b 4f;"
+			"3: lsls %5,%4,#30;bcs 1b;vldm %1!,{s3-s4};"
+			"vsub.f32 s1,s14,s3;vsub.f32 s2,s15,s4;vmul.f32 s0,s1,s1;vmla.f32 s0,s2,s2;"
+			"bmi 5b;4: vldm %8,{s1-s8};vmul.f32 s0,s0,s9;beq 7f;vsqrt.f32 s0,s0;"
+			"vldm %9,{s9-s12};vmla.f32 s11,s10,s0;vmla.f32 s12,s11,s0;vstm %3!,{s0};"
+			"7: vsub.f32 s13,s1,s0;vmov %5,s13;vsub.f32 s13,s1,s13;vsub.f32 s13,s13,s0;"
+			"vmla.f32 s3,s2,s13;vmla.f32 s4,s3,s13;vmla.f32 s5,s4,s13;"
+			"vmla.f32 s6,s5,s13;vmla.f32 s7,s6,s13;vmla.f32 s8,s7,s13;"
+			"vmov %0,s8;add %0,%0,%5,lsl #23;cmp %5,%11;it lt;movlt %0,#0;"
+			"vmov s8,%0;vmul.f32 s8,s8,s12;vstm %2!,{s8};"
+			"add %1,%1,%10;subs %4,%4,#8;bcs 3b;"
+			: "=&r"(x), "+&r"(Z), "+&r"(to), "+&r"(at), "+&r"(n), "=&r"(bits)
+			: "r"(u), "r"(end), "r"(power), "r"(law), "r"(skip), "r"(GP__POWER_LEAST)
 			: "s8", "s9", "s10", "s11", "s12", "s13", "s14", "s15", GP__ARM_S0_S7);
 #else
 	for (; n > 0; n--, Z += columns)
@@ -14418,8 +14432,8 @@ static void gp__row_slopes(const gp__row *r, size_t n, const odvgp_real *z, cons
 				odvgp_real u0 = product ? 0 : u[0], u1 = product ? 0 : u[1];
 				size_t row = columns * sizeof *z;
 				GP__ARM_BY(1, j,
-						"vldm %1!, {s0}; vldm %2, {s2-s3}; add %2, %2, %3; vsub.f32 s2, %4, s2;"
-						"vsub.f32 s3, %5, s3; vmla.f32 %6, s0, s2; vmla.f32 %7, s0, s3;",
+						"vldm %1!,{s0};vldm %2,{s2-s3};add %2,%2,%3;vsub.f32 s2,%4,s2;"
+						"vsub.f32 s3,%5,s3;vmla.f32 %6,s0,s2;vmla.f32 %7,s0,s3;",
 						"+r"(A), "+r"(at), "+r"(row), "+t"(u0), "+t"(u1), "+t"(to[0]), "+t"(to[1]))
 				two = 2;
 			}
@@ -14476,7 +14490,7 @@ static void gp__row_mean(gp__row *r, const odvgp_real *x, int features)
 	if (features || alpha) r->kernels(r, p->M, v->beta, r->A, r->slope);
 	if (alpha) gp__row_sums(r, p->M, alpha);
 	for (size_t q = 0; q < r->P; q++) mean[q] = gp__rows_choose(r->bad, v->b[q], mean[q]);
-	for (size_t d = 0; d < p->D && p->flags & GP__ROWS_LINEAR; d++)
+	for (size_t d = 0; d < GP__ROWS_D; d++)
 		for (size_t q = 0; q < r->P; q++)
 			mean[q] += *A++ * gp__rows_choose(r->bad, 0, x[d] - v->x_mean[d]);
 }
@@ -14523,7 +14537,7 @@ static void gp__row_gradients(gp__row *r)
 	}
 	gp__row_to_x(r, 1, r->mean_by_u, r->mean_by_x);
 	gp__row_to_x(r, -2, r->var_by_u, r->var_by_x);
-	for (size_t k = 0; k < p->D * P && p->flags & GP__ROWS_LINEAR; k++)
+	for (size_t k = 0; k < GP__ROWS_D * P; k++)
 		r->mean_by_x[(r->first + k % P) * p->D + k / P] += v->A[k];
 }
 
@@ -14659,22 +14673,19 @@ ODVGP_API odvgp_status odvgp_server_from_block(odvgp_server *server, const void 
 	if (status) return gp__rows_fail(info, status, what, -1);
 	server->block = block;
 	server->isa = NULL;
-	server->D = (ptrdiff_t)p->D;
-	server->P = (ptrdiff_t)p->P;
-	server->F = (ptrdiff_t)p->F;
-	server->T = (ptrdiff_t)p->T;
-	server->y_rows = (ptrdiff_t)p->y_rows;
+#define GP__X(field) server->field = (ptrdiff_t)p->field;
+	GP__X(D) GP__X(P) GP__X(F) GP__X(T) GP__X(y_rows)
+#undef GP__X
 	return ODVGP_OK;
 }
 
 static size_t gp__rows_scratch(
-		const odvgp_server *s, ptrdiff_t rows, int gradients, odvgp_info *info)
+		const odvgp_server *s, ptrdiff_t rows, size_t more, odvgp_info *info)
 {
 	gp__row r;
 	const char *what = !s || !s->block ? "server" : rows < 1 ? "rows" : NULL;
 	if (what) return gp__rows_fail(info, ODVGP_E_ARG, what, -1), (size_t)0;
-	return gp__row_init((const gp__compact *)s->block, &r, gradients, NULL) * sizeof(odvgp_real) +
-		   sizeof(odvgp_real) - 1;
+	return gp__row_init((const gp__compact *)s->block, &r, more, NULL) + sizeof(odvgp_real) - 1;
 }
 
 ODVGP_API GP__COLD size_t odvgp_predict_scratch(const odvgp_server *s, ptrdiff_t rows,
@@ -14958,7 +14969,7 @@ static odvgp_status gp__rows_predict(
 	for (size_t i = 0; i < n; i++, X += p->D) {
 		const odvgp_real *x = X;
 		odvgp_real off = 0;
-		r->bad = !gp__finite(x, (ptrdiff_t)p->D);
+		r->bad = !gp__finite(X, (ptrdiff_t)p->D);
 		gp__rows_view_of(p, &r->v);
 #ifdef ODVGP_TRANSFORMS
 		x = gp__row_columns(r, x);
@@ -14984,7 +14995,7 @@ static odvgp_status gp__rows_predict(
 		bad = off == 0 ? bad : (ptrdiff_t)i;
 		if (r->put) r->put(r, i, n, to);
 	}
-	/* also if all is well, as time must not depend on it */
+	/* even if all is well: time must not depend on it */
 	return gp__rows_fail(info, bad < 0 ? ODVGP_OK : ODVGP_E_NAN, "X", bad);
 }
 
@@ -14993,14 +15004,11 @@ static odvgp_status gp__rows_call(gp__row *r, const odvgp_server *s, const odvgp
 		ptrdiff_t n, const odvgp_gradient *to, size_t bytes, odvgp_info *info)
 {
 	const char *what = !s || !s->block ? "server" : n < 0 ? "n" : n && !X ? "X" : NULL;
-	odvgp_real *scratch = r->u;
+	uintptr_t scratch = (uintptr_t)r->u;
 	if (what) return gp__rows_fail(info, ODVGP_E_ARG, what, -1);
 	const gp__compact *p = (const gp__compact *)s->block;
-	size_t skip = (0 - (uintptr_t)scratch) % sizeof *scratch;
-	if (!scratch || gp__row_init(p, r, r->put != NULL, (odvgp_real *)((uintptr_t)scratch + skip)) *
-											sizeof *scratch +
-									skip >
-							bytes)
+	size_t skip = (0 - scratch) % sizeof *r->u;
+	if (!scratch || gp__row_init(p, r, r->put != NULL, (void *)(scratch + skip)) + skip > bytes)
 		return gp__rows_fail(info, ODVGP_E_MEMORY, "scratch", -1);
 	return gp__rows_predict(r, X, (size_t)n, to, info);
 }
@@ -15107,20 +15115,20 @@ static void gp__compact_points(const gp__predictor *p, const gp__kernel *k, cons
 		int geometry = gp__geometry(base), circle = geometry == GP__CIRCLE;
 		GP__FOR(d, (ptrdiff_t)base->ndims) {
 			ptrdiff_t x = gp__column(base, d);
-			const double by = (double)gp__base_column(base, from->hyp, d),
-						 centre = geometry == GP__INNER_PRODUCT ? 0 : (double)from->beta_centre[x],
-						 period = circle ? (double)from->hyp[base->shape_param] : 1,
+			const double by = gp__base_column(base, from->hyp, d),
+						 centre = geometry == GP__INNER_PRODUCT ? 0 : from->beta_centre[x],
+						 period = circle ? from->hyp[base->shape_param] : 1,
 						 moved = p->M_gamma && geometry != GP__INNER_PRODUCT
-										 ? (double)from->gamma_centre[x] - centre
+										 ? from->gamma_centre[x] - centre
 										 : 0,
 						 turn = gp__two_pi * moved / period, cosine = cos(turn), sine = sin(turn);
-			v->shift[c] = (odvgp_real)((double)from->x_mean[x] + centre * (double)from->x_scale[x]);
-			v->factor[c] = (odvgp_real)((circle ? 1 / period : by) / (double)from->x_scale[x]);
+			v->shift[c] = (odvgp_real)(from->x_mean[x] + centre * from->x_scale[x]);
+			v->factor[c] = (odvgp_real)((circle ? 1 / period : by) / from->x_scale[x]);
 			if (gp__is_additive(base))
 				v->variance[c] = from->hyp[base->var + gp__number_of(base, d)];
 			GP__FOR(j, p->M_gamma) {
-				const double u = (double)from->gamma[c * ldg + j],
-							 w = circle ? (double)from->gamma[(c + 1) * ldg + j] : 0;
+				const double u = from->gamma[c * ldg + j],
+							 w = circle ? from->gamma[(c + 1) * ldg + j] : 0;
 				odvgp_real *to = v->gamma + j * C + c;
 				to[0] = (odvgp_real)(circle ? cosine * u - sine * w : u + moved * by);
 				if (circle) to[1] = (odvgp_real)(sine * u + cosine * w);
@@ -15201,10 +15209,10 @@ static odvgp_status gp__compact_head(const odvgp_server *s, gp__compact *p, odvg
 						  (gp__predictor_types(from) >> GP__ADDITIVE & 1 ? GP__ROWS_ADDITIVE : 0));
 	p->nodes = words[1];
 	p->groups = words[3];
+	int large = gp__rows_bytes(p) > UINT32_MAX;
 	for (const uint32_t *size = &p->D; size < (const uint32_t *)(p + 1); size++)
-		if (*size >= GP__ROWS_MOST) return gp__refuse(info, ODVGP_E_SIZE, "server", "is too large");
-	if (gp__rows_bytes(p) > UINT32_MAX)
-		return gp__refuse(info, ODVGP_E_SIZE, "server", "is too large");
+		large |= *size >= GP__ROWS_MOST;
+	if (large) return gp__refuse(info, ODVGP_E_SIZE, "server", "is too large");
 	p->bytes = (uint32_t)gp__rows_bytes(p);
 	return ODVGP_OK;
 }
@@ -15215,12 +15223,12 @@ ODVGP_API GP__COLD size_t odvgp_compact_size(const odvgp_server *server, odvgp_i
 	return gp__compact_head(server, &p, info) ? 0 : p.bytes;
 }
 
-static size_t gp__compact_scratch(const odvgp_server *server, int gradients, odvgp_info *info)
+static size_t gp__compact_scratch(const odvgp_server *server, size_t more, odvgp_info *info)
 {
 	gp__compact p;
 	gp__row r;
 	odvgp_status status = gp__compact_head(server, &p, info);
-	return status ? 0 : (gp__row_init(&p, &r, gradients, NULL) + 1) * sizeof(odvgp_real) - 1;
+	return status ? 0 : gp__row_init(&p, &r, more, NULL) + sizeof(odvgp_real) - 1;
 }
 
 ODVGP_API GP__COLD size_t odvgp_compact_scratch(const odvgp_server *server, odvgp_info *info)
@@ -15257,7 +15265,7 @@ ODVGP_API GP__COLD odvgp_status odvgp_compact(
 		gp__rows_next_unit(p, &v);
 		gp__compact_unit(from, &k, &own, &v);
 		if (unit) continue;
-		if (p->flags & GP__ROWS_LINEAR) gp__copy(v.x_mean, own.x_mean, from->D);
+		gp__copy(v.x_mean, own.x_mean, (ptrdiff_t)GP__ROWS_D);
 		if (from->mixed) gp__copy(v.mixing, own.mixing, (ptrdiff_t)from->F * from->P);
 		gp__copy(v.transforms, own.transforms, GP__TRANSFORMS(from));
 		int flags = gp__likelihoods[from->likelihood].flags,
