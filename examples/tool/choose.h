@@ -148,10 +148,12 @@ static void hold_few(choice *c, const dataset *d, uint64_t seed)
 	choose_stored(d, NULL, c->fit.train.X, c->fit.Y);
 }
 
-/*  A candidate's model reads its rows. */
-static odvgp_status choice_reader(void *user, odvgp_model *model, odvgp_info *info)
+/*  A candidate's model has the bounds of an exact one, or reads its rows. */
+static odvgp_status choice_made(void *user, odvgp_model *model, odvgp_info *info)
 {
-	return large_try_reader(((choice *)user)->fit.disk, model, large_for_library, info);
+	const choice *c = user;
+	odvgp_status s = exact_bounds(model, info);
+	return s || !c->fit.disk ? s : large_try_reader(c->fit.disk, model, large_for_library, info);
 }
 
 static void hold_rows(choice *c, const options *o, const dataset *d)
@@ -175,7 +177,6 @@ static void hold_rows(choice *c, const options *o, const dataset *d)
 		c->held_Y = take_doubles(count, T);
 		choose_stored(d, held, c->held.X, c->held_Y);
 		c->fit.disk = large_without(d->disk, held);
-		c->r.made = choice_reader;
 		free(held);
 		return;
 	}
@@ -982,6 +983,7 @@ static void choice_make(choice *c, options *o, dataset *d, double both)
 	int tries = (int)option_integer(o, OPT_AUTO_TRIES, 1, MOST_TRIES);
 	hold_rows(c, o, d);
 	c->r.list = c->list;
+	c->r.made = choice_made;
 	c->r.share = race_share(d);
 	c->r.most = c->r.share * both;
 	c->budget = both - c->r.most;

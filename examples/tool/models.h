@@ -499,6 +499,9 @@ static void likelihood_settle(options *o, const dataset *d)
 	option_default(o, OPT_NATGRAD_WARMUP, text);
 }
 
+/*  The least noise of an exact model, in units of y's variance: see exact_bounds. */
+static const double EXACT_NOISE = 1e-7;
+
 /*  The config of the options, without sizes. */
 static odvgp_config config_of(const options *o, const dataset *d)
 {
@@ -539,7 +542,10 @@ static odvgp_config config_of(const options *o, const dataset *d)
 	c.init.gamma = (odvgp_init_gamma)option_choice(o, OPT_INIT_GAMMA);
 	c.init.hyperparams = (odvgp_init_hyper)option_choice(o, OPT_INIT_HYPER);
 	/* The cheapest choice: exact regression does not use them. */
-	if (is_exact(b)) c.init.beta = ODVGP_INIT_BETA_RANDOM;
+	if (is_exact(b)) {
+		c.init.beta = ODVGP_INIT_BETA_RANDOM;
+		c.lik.noise_floor = EXACT_NOISE;
+	}
 	c.optim.natgrad = natgrad_of(o, b);
 	c.optim.kind = is_lbfgs(o) ? ODVGP_OPTIMIZER_LBFGS : ODVGP_OPTIMIZER_ADAM;
 	natgrad_ways(&c, o);
@@ -739,6 +745,22 @@ static odvgp_isa isa_of(const options *o)
 	return found;
 }
 
+/*  An exact model factors K + noise without jitter. Targets without noise drive the two so far apart that
+    factors, and so predictions, are rounding: so the variance of its kernel is bounded, too. */
+static const double EXACT_VARIANCE = 1e3;
+
+static odvgp_status exact_bounds(odvgp_model *model, odvgp_info *info)
+{
+	odvgp_status s = ODVGP_OK;
+	if (odvgp_model_config(model)->objective != ODVGP_OBJECTIVE_EXACT) return s;
+	for (int i = 0; i < odvgp_slot_count(model) && !s; i++) {
+		const char *name = odvgp_slot_at(model, i)->name, *end = strrchr(name, '.');
+		if (strncmp(name, "kernel.", 7) == 0 && strcmp(end, ".variance") == 0)
+			s = odvgp_set_bounds(model, name, 0, EXACT_VARIANCE, info);
+	}
+	return s;
+}
+
 /*  The memory that holds a model. */
 typedef struct model_block {
 	void *at;
@@ -852,6 +874,7 @@ static odvgp_model *model_make(options *o, const dataset *d, const workers *w, o
 	if (s) die_of(s, &info, NULL);
 	/* The variance of y is finite only for df > 2. */
 	if (c.lik.kind == ODVGP_LIKELIHOOD_STUDENTT) odvgp_set_bounds(model, "df", 2.1, HUGE_VAL, NULL);
+	if (exact_bounds(model, &info)) die_of(info.status, &info, NULL);
 	if (o->value[OPT_FREEZE]) freeze_slots(model, o->value[OPT_FREEZE]);
 	if (d->disk) large_set_reader(d->disk, model, large_for_library);
 	return model;

@@ -95,7 +95,7 @@ typedef struct race {
 	/* Above 0: no validation rows, but this many folds of the N = valid rows, and the one of each. */
 	int folds;
 	const int *fold;
-	/* Where X and Y are NULL: gives a new model its reader; else NULL. */
+	/* Prepares a new model: gives it bounds, or where X and Y are NULL its reader. NULL: nothing to do. */
 	odvgp_status (*made)(void *user, odvgp_model *model, odvgp_info *info);
 	/* [count]; the first is the default. */
 	race_entry *list;

@@ -155,3 +155,9 @@ check "layers: another basis" refuses contradicts train --data plain.csv --basis
 check "layers: natural gradients that a layer lacks" grep -q '^note: .*no natural gradients' err.txt
 check "layers: no optimum of q" refuses --fit-q train --data plain.csv --fit-q end \
     --layers "coupled; coupled" --model wrong.odvgp
+
+# ---- exact regression on targets without noise ----
+awk 'function uniform() { seed = seed * 16807 % 2147483647; return seed / 2147483647 }
+    BEGIN { seed = 4; for (i = 0; i < 300; i++) { a = uniform(); b = uniform(); printf "%.9f,%.9f,%.12f\n", a, b, sin(5 * a) * b + b * b } }' >clean.csv
+"$tool" train --data clean.csv --basis exact --test-fraction 0.3 --threads 1 --quiet --json --model t.odvgp >t.json
+check "exact: learns targets without noise, whose kernel would be rounding beside the noise" holds "$(value t.json rmse) < 0.01 && $(value t.json loglik) > 4"
