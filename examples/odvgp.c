@@ -157,10 +157,10 @@ static const char train_help[] =
 		"what its predictions cost.\n"
 		"--auto-tries 1 is the first candidate without a race. There is none, and with\n"
 		"--auto-tries a note says why, with a --basis, --layers, --recipe or option of steps,\n"
-		"less than five seconds of --minutes, --beta, --freeze, --resume, --kernel of classes,\n"
-		"several targets, or other likelihoods than gaussian and those of classes. With --minutes\n"
-		"candidates are as large as the time allows; the race gets a third of it, ends with the\n"
-		"scores that are there after two fifths, and the winner trains until the time is over.\n"
+		"--beta, --freeze, --resume, --kernel of classes, several targets, or other likelihoods\n"
+		"than gaussian and those of classes. With --minutes there is one where the time has room\n"
+		"for the sizes that are chosen without: it gets a third of the time, ends after two\n"
+		"fifths with the scores that are there, and the winner trains until the time is over.\n"
 		"--minutes is kept within 5 % and two seconds; sizes that leave it no room for five steps\n"
 		"are refused with those that do. The bound on all rows is left out where it would take\n"
 		"more than a tenth of the time.\n"
@@ -432,6 +432,7 @@ static int run_train(options *o)
 	w.watch->start = begin;
 	choice *race = choice_begin(o, &d, &w, isa, &notes);
 	plan p = plan_make(o, &d, &w, race ? race_share(&d) : 0);
+	race = choice_timely(race, o, &p, &notes);
 	if (race) catch_signals();
 	if (race) choice_make(race, o, &d, p.both);
 	options_settle(o);

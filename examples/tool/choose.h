@@ -34,9 +34,9 @@ enum { FOLDS = 5, FOLDS_ROWS = 2000, FOLDS_LEAST_ROWS = 100, ROWS_AN_INPUT = 10 
 static const double RACE_SHARE = 1.0 / 3, RACE_SHARE_SHORT = 0.15;
 /*  Of a candidate's operations, in those of the first one. */
 static const double MOST_COSTS = 1.2;
-/*  With --minutes: the least seconds for a race. It is planned in counted operations, whose time is
-    uncertain: after ENOUGH of the seconds no entry begins a round, and after MOST none goes on. */
-static const double RACE_LEAST_SECONDS = 5, RACE_ENOUGH_TIME = 0.4, RACE_MOST_TIME = 0.6;
+/*  With --minutes it is planned in counted operations, whose time is uncertain: after ENOUGH of the
+    seconds no entry begins a round, and after MOST none goes on. */
+static const double RACE_ENOUGH_TIME = 0.4, RACE_MOST_TIME = 0.6;
 /*  Of the model of an exact candidate; a score and an evaluation take a copy of it. */
 static const double MOST_EXACT_BYTES = 1.25e9;
 
@@ -943,8 +943,6 @@ static int choice_due(const options *o, const dataset *d, int tries, bytes *note
 	bytes why = {NULL, 0, 0};
 	if (gaussian && d->calibrates) bytes_print(&why, "--calibrate is given");
 	else if (option) bytes_print(&why, "--%s is given", option);
-	else if (o->value[OPT_MINUTES] && 60 * option_positive(o, OPT_MINUTES) < RACE_LEAST_SECONDS)
-		bytes_print(&why, "--minutes gives it less than %g seconds", RACE_LEAST_SECONDS);
 	else if (d->s.target_count > 1) bytes_print(&why, "there are %d targets", d->s.target_count);
 	else if (!gaussian && !has_classes(d->s.likelihood))
 		bytes_print(&why, "the likelihood is %s", likelihood);
@@ -974,6 +972,42 @@ static choice *choice_begin(
 	mallopt(M_MMAP_THRESHOLD, 1 << 20);
 #endif
 	return c;
+}
+
+static void choice_end(choice *c)
+{
+	if (!c) return;
+	race_free(&c->r);
+	for (int i = 0; i < c->r.count; i++) {
+		options_free(&c->o[i]);
+		free(c->X[i]);
+		free(c->X_valid[i]);
+		free(c->Y[i]);
+		free(c->Y_valid[i]);
+		free(c->squares[i]);
+	}
+	options_free(&c->before);
+	if (!c->fold || c->stored) {
+		large_free(c->fit.disk);
+		free(c->fit.train.X);
+		free(c->fit.Y);
+	}
+	free(c->fold);
+	free(c->held.X);
+	free(c->held_Y);
+	free(c->table.at);
+	free(c);
+}
+
+/*  After plan_make: without room for a race in --minutes there is none. */
+static choice *choice_timely(choice *c, const options *o, const plan *p, bytes *notes)
+{
+	if (!c || !o->value[OPT_MINUTES] || p->both > 0) return c;
+	if (o->given[OPT_AUTO_TRIES])
+		bytes_print(notes, "note: --auto-tries %s: no race, because --minutes has no room for one\n",
+				o->value[OPT_AUTO_TRIES]);
+	choice_end(c);
+	return NULL;
 }
 
 /*  After it: races, and stores the winner's options. both: operations of race and training with
@@ -1047,31 +1081,6 @@ static void choice_make(choice *c, options *o, dataset *d, double both)
 	const char *list = o->value[OPT_TRANSFORM];
 	part *parts[] = {&d->train, &d->test, &d->valid};
 	choose_transform(d, o, parts, 3, position_in(transform_words, strchr(list, '=') + 1));
-}
-
-static void choice_end(choice *c)
-{
-	if (!c) return;
-	race_free(&c->r);
-	for (int i = 0; i < c->r.count; i++) {
-		options_free(&c->o[i]);
-		free(c->X[i]);
-		free(c->X_valid[i]);
-		free(c->Y[i]);
-		free(c->Y_valid[i]);
-		free(c->squares[i]);
-	}
-	options_free(&c->before);
-	if (!c->fold || c->stored) {
-		large_free(c->fit.disk);
-		free(c->fit.train.X);
-		free(c->fit.Y);
-	}
-	free(c->fold);
-	free(c->held.X);
-	free(c->held_Y);
-	free(c->table.at);
-	free(c);
 }
 
 /*  The model becomes the winner's, which has seen all rows: training goes on as if it had never

@@ -39,7 +39,7 @@ typedef struct plan {
 	double pass;
 	/* Are there MANY_CLASSES? */
 	int many;
-	/* With --minutes and a race before the training: operations for both; else 0. */
+	/* With --minutes that have room for a race before the training: operations for both; else 0. */
 	double both;
 } plan;
 
@@ -91,12 +91,21 @@ static void plan_warm(plan *p, options *o, ptrdiff_t n, double D, ptrdiff_t poin
 	p->whole = warm_store(o, &w);
 }
 
-/*  Operations that the training may take: of --minutes, at `rate` operations a second, else a
-    formula. */
+/*  Operations that the training may take without --minutes; and with them, at `rate` operations a
+    second. */
+static double plan_usual(double n) { return FLOPS * fmin(5, fmax(1, n / 20000)); }
 static double plan_budget(const options *o, double n, double rate)
 {
 	if (o->value[OPT_MINUTES]) return EFFICIENCY * 60 * option_positive(o, OPT_MINUTES) * rate;
-	return FLOPS * fmin(5, fmax(1, n / 20000));
+	return plan_usual(n);
+}
+
+/*  SGPR's points for so many operations. */
+static double plan_points(double budget, ptrdiff_t n) { return sqrt(budget / (60 * 8 * (double)n)); }
+static ptrdiff_t plan_whole_points(double most, ptrdiff_t distinct)
+{
+	ptrdiff_t points = (ptrdiff_t)fmin(most, MOST_SGPR) / 8 * 8;
+	return smaller(larger(points, 8), share_of(distinct, 3));
 }
 
 static void plan_sgpr(plan *p, options *o, double budget, ptrdiff_t n, double D, ptrdiff_t M)
@@ -166,11 +175,32 @@ static double q_step_flops(const options *o, const dataset *d, ptrdiff_t beta, p
 		   (kernels * (150 + 40 * D) + 4 * F) * rows * points;
 }
 
+/*  Points for each member of plan_q. */
+static void plan_q_points(ptrdiff_t n, ptrdiff_t distinct, ptrdiff_t *beta, ptrdiff_t *gamma)
+{
+	ptrdiff_t most = share_of(distinct, 2);
+	*beta = smaller(Q_POINTS, most);
+	*gamma = n <= FEW_ROWS ? 0
+						   : smaller(n < MANY_ROWS ? 500 : Q_POINTS, smaller(most, distinct - *beta));
+}
+
+/*  Operations of a training that does well with the sizes that are chosen without --minutes: with
+    fewer points a race costs more than it finds (bench/results/auto.txt). */
+static double plan_least(const options *o, const dataset *d, double D, ptrdiff_t distinct)
+{
+	ptrdiff_t n = d->train.n, beta, gamma;
+	if (d->s.likelihood == ODVGP_LIKELIHOOD_GAUSSIAN) {
+		ptrdiff_t M = plan_whole_points(plan_points(plan_usual((double)n), n), distinct);
+		return 60 * pass_flops((double)n, (double)M, D);
+	}
+	plan_q_points(n, distinct, &beta, &gamma);
+	return LEAST_STEPS * q_step_flops(o, d, beta, gamma);
+}
+
 static void plan_q(plan *p, options *o, double budget, const dataset *d, ptrdiff_t distinct)
 {
-	ptrdiff_t n = d->train.n, most = share_of(distinct, 2);
-	ptrdiff_t beta = smaller(Q_POINTS, most), rest = smaller(most, distinct - beta),
-			  gamma = n <= FEW_ROWS ? 0 : smaller(n < MANY_ROWS ? 500 : Q_POINTS, rest);
+	ptrdiff_t n = d->train.n, beta, gamma;
+	plan_q_points(n, distinct, &beta, &gamma);
 	double usual = n <= FEW_ROWS ? 600 : n < MANY_ROWS ? 1000 : 3000;
 	/* fewer points where many functions would leave no time for steps */
 	for (; o->value[OPT_MINUTES] && beta > 10; beta /= 2, gamma /= 2)
@@ -204,14 +234,14 @@ static plan plan_make(options *o, const dataset *d, const workers *w, double rac
 	p.made = 1;
 	ptrdiff_t n = d->train.n, distinct = distinct_rows(d);
 	double budget = plan_budget(o, (double)n, o->value[OPT_MINUTES] ? measured_rate(w, 0) : 0);
-	if (o->value[OPT_MINUTES] && race > 0) {
+	double D = kernel_width(o->value[OPT_KERNEL], (double)d->s.D);
+	if (o->value[OPT_MINUTES] && race > 0 &&
+			(1 - race) * budget >= plan_least(o, d, D, distinct)) {
 		p.both = budget;
 		budget *= 1 - race;
 	}
-	double D = kernel_width(o->value[OPT_KERNEL], (double)d->s.D),
-		   most = sqrt(budget / (60 * 8 * (double)n));
-	ptrdiff_t points = (ptrdiff_t)fmin(most, MOST_SGPR) / 8 * 8;
-	points = smaller(larger(points, 8), share_of(distinct, 3));
+	double most = plan_points(budget, n);
+	ptrdiff_t points = plan_whole_points(most, distinct);
 	if (o->given[OPT_BETA]) points = (ptrdiff_t)option_integer(o, OPT_BETA, 1, INT_MAX);
 	if (d->s.likelihood != ODVGP_LIKELIHOOD_GAUSSIAN || d->s.target_count > 1) {
 		plan_q(&p, o, budget, d, distinct);
