@@ -150,7 +150,8 @@ CONTENTS   (search for a tag with its arrows)
 	beta				inducing points Zb of mean and covariance
 	block				of memory: the caller's bytes; of q: the Gaussian on beta or gamma
 	bound				what training maximises: elbo or another odvgp_objective
-	freeze				a model: write its predictor; a slot: set trainable = 0
+	fix					a slot: set trainable = 0
+	freeze				a model: write its predictor
 	gamma				inducing points Zg of the mean only, or SOLVE-GP's second block
 	gamma projection	c, the part of gamma's mean that beta can express
 	hyperparameters		lengthscales, variances, shape and likelihood parameters
@@ -571,7 +572,7 @@ typedef enum odvgp_objective {
 	EXACT makes a large where D is small, and such a mean changes fast with the kernel: to train the
 	kernel, give optim.lr at most the paper's odvgp_constant(0.001), or the bound falls on some
 	data. HYBRID's falls even then, as Z_gamma moves all of K(x,Zg) a, not only what beta lacks:
-	freeze it. */
+	fix it. */
 typedef enum odvgp_gamma_step {
 	ODVGP_GAMMA_STEP_ADAM,
 	ODVGP_GAMMA_STEP_DIAGONAL,
@@ -647,7 +648,7 @@ typedef enum odvgp_gamma_kl {
 } odvgp_gamma_kl;
 
 /*	Prior mean m(x), in this order: 0; "mean.c"; x^T "mean.A" + "mean.b"; x itself (D = P, or 1 for
-	independent functions); x^T "mean.A" with a frozen "mean.A". odvgp_init_data fills A of
+	independent functions); x^T "mean.A" with a fixed "mean.A". odvgp_init_data fills A of
 	PROJECTION, and of hidden layers' LINEAR, with the P principal axes of the layer's scaled
 	inputs, or if P >= D with ones at A_dd. */
 typedef enum odvgp_mean_function {
@@ -685,7 +686,7 @@ typedef enum odvgp_hidden_q {
 							N(0, 1); "cut" is the first, "gap" [classes - 2] lies between cuts; both
 							from frequencies
 	Several functions, one target, Y [N,1]:
-		ROBUSTMAX	y in {0 .. P - 1}: 1 - "epsilon" 1e-3 (frozen; at most 1 - 1 / P) if f_y is
+		ROBUSTMAX	y in {0 .. P - 1}: 1 - "epsilon" 1e-3 (fixed; at most 1 - 1 / P) if f_y is
 					largest, else epsilon / (P - 1); each Phi in that probability is (1 - 2 e) Phi +
 					e
 		SOFTMAX		y in {0 .. P - 1}: exp(f_y) / sum exp(f_k)
@@ -1146,7 +1147,7 @@ typedef struct odvgp_config {
 	} layer[ODVGP_MAX_LAYERS];
 
 	/* F >= the last layer's P: the linear model of coregionalisation, whose functions are "mixing"
-	   [F,P] times the P latent ones. Their kernel's variances are frozen, at 1 unless the
+	   [F,P] times the P latent ones. Their kernel's variances are fixed, at 1 unless the
 	   expression gives them. Needs the objective ELBO and a likelihood with F = T. 0: F = P. */
 	ptrdiff_t functions;
 	/* 1: each of the last layer's P <= 1000 functions has its own hyperparameters, inducing inputs
@@ -1179,7 +1180,7 @@ typedef struct odvgp_config {
 		int weights;
 		/* 1: Y has a last column e > 0. exposure: exp(f) of POISSON, EXPONENTIAL and
 		   NEGATIVE_BINOMIAL becomes e exp(f). known_noise: the Gaussian's noise variance becomes e
-		   "noise_variance"; if e is the variance itself, set the slot to 1 and freeze it; not with
+		   "noise_variance"; if e is the variance itself, set the slot to 1 and fix it; not with
 		   TIGHT. */
 		int exposure, known_noise;
 		/* This and the next two are the Gaussian's. 1: "noise_variance" [T], one for each target,
@@ -1522,7 +1523,7 @@ ODVGP_API odvgp_status odvgp_init_q(odvgp_model *model, odvgp_info *info);
 
 /*	Improve hyperparameters, noise, prior mean and Z_beta by L-BFGS on the collapsed bound ([VFE])
 	of random rows, then set q to its optimum on all rows (odvgp_fit_q): training begins near its
-	end. Call odvgp_init_data first; a second call, on more rows, refines. Frozen slots stay;
+	end. Call odvgp_init_data first; a second call, on more rows, refines. Fixed slots stay;
 	bounds, priors and jitter hold. The collapsed bound has one noise: with noise_per_output it
 	starts at their geometric mean and ends as all of them. If the bound on some of the rows would
 	fall, as rounding can make it with FREE in float, nothing changes. Empties Adam's moments;
@@ -1695,11 +1696,11 @@ ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *model, const odvgp_real *
 	D with the factor 1/noise that its a lacks in print; [SOLVE] eqs. 28, 29. For O(M)'s q_diag the
 	natural step is repeated on the sums of the pass until q_diag stays.
 	After training with a bound without q, predictions need this call; with ODVGP_OBJECTIVE_EXACT
-	the inducing inputs become the rows of X. With ODVGP_OBJECTIVE_ELBO, frozen slots keep their
+	the inducing inputs become the rows of X. With ODVGP_OBJECTIVE_ELBO, fixed slots keep their
 	values and the others get the optimum given these. Where gamma points add nothing, the optimal a
 	is not unique: the call takes one.
 	Returns	E_NOT_PD | E_UNSUPPORTED (covariance DIAGONAL with another mean than O(M)'s, HYBRID with
-			q_mu frozen and a_gamma not, mixed or independent functions, several layers, another
+			q_mu fixed and a_gamma not, mixed or independent functions, several layers, another
 			likelihood, missing targets)
 	Cost	O(N R^2 + R^3), with R features of mean and covariance together */
 #ifndef ODVGP_FLOAT_ONLY
@@ -1736,9 +1737,9 @@ ODVGP_API odvgp_status odvgp_get(const odvgp_model *model, const char *name, odv
 ODVGP_API odvgp_status odvgp_set(odvgp_model *model, const char *name, const odvgp_real *values,
 		ptrdiff_t count, odvgp_info *info);
 
-/*	Freeze (trainable = 0) or release (1) a slot. A name that ends in '*', such as "kernel.*", means
+/*	Fix (trainable = 0) or release (1) a slot. A name that ends in '*', such as "kernel.*", means
 	all slots that begin so, here and below. With optim.natgrad the two slots of q(u), or of q(v),
-	move together: freezing one stops both. odvgp_natgrad_step moves them anyway. Returns E_NAME. */
+	move together: fixing one stops both. odvgp_natgrad_step moves them anyway. Returns E_NAME. */
 ODVGP_API odvgp_status odvgp_set_trainable(
 		odvgp_model *model, const char *name, int trainable, odvgp_info *info);
 
@@ -2084,7 +2085,7 @@ ODVGP_API odvgp_status odvgp_online_drop(odvgp_online *online, ptrdiff_t k, doub
 		E_q[log p(y|f)] - KL(q(u) || p(u)) + E_q[log q_old(u) - log p_old(u)]
 	at its best q, in nats; old: before these rows. While nothing is forgotten or moved, batches'
 	bounds add up to that of odvgp_fit_q, but for ORTH's KL of a. Periods stay; the model's bounds,
-	priors and frozen slots are not known here.
+	priors and fixed slots are not known here.
 		X, Y	as odvgp_online_update, such as the last 50 rows
 		steps	of Newton's method in each parameter, with central differences, taken only where the
 				bound rises; 0: compute the bound, learn nothing
@@ -2106,8 +2107,8 @@ ODVGP_API odvgp_status odvgp_online_adapt(odvgp_online *online, const odvgp_real
 	points have moved, to save it, or to train on. Its hyperparameters must be the predictor's, so not
 	after odvgp_online_adapt, and there must be as many points. What SOLVE-GP's predictor learned goes
 	to a COUPLED model of all its points, beta's first.
-	Returns	E_SIZE (another M or P) | E_UNSUPPORTED (layers, q frozen, not whitened, not DENSE;
-			points that moved: Z_beta frozen, DIFFERENTIATED) | E_NOT_PD
+	Returns	E_SIZE (another M or P) | E_UNSUPPORTED (layers, q fixed, not whitened, not DENSE;
+			points that moved: Z_beta fixed, DIFFERENTIATED) | E_NOT_PD
 	Cost	O(P M^3) */
 ODVGP_API odvgp_status odvgp_online_store(
 		const odvgp_online *online, odvgp_model *model, odvgp_info *info);
@@ -20824,29 +20825,6 @@ static odvgp_status gp__read(
 typedef odvgp_status (*gp__pass)(void *arg, const gp__rows *rows, odvgp_info *info);
 
 enum { GP__PASS_X = 1, GP__PASS_Y = 2 };
-/*	Shows `pass` what it wants of rows [from, to): at once from memory, or as they are read. */
-static odvgp_status gp__pass_rows(const odvgp_model *m, const gp__rows *all, ptrdiff_t from,
-		ptrdiff_t to, int wants, gp__pass pass, void *arg, odvgp_info *info)
-{
-	odvgp_status s = ODVGP_OK;
-	gp__rows rows = {NULL, NULL, to - from, from, 0, 0, 0};
-	gp__reader *r = m->from.reader;
-	if (!GP__DESK || all->X || all->Y) {
-		if (all->X) rows.X = all->X + from * m->cfg.layer[0].D;
-		if (all->Y) rows.Y = all->Y + from * gp__y_columns(&m->y);
-		return to > from ? pass(arg, &rows, info) : s;
-	}
-	for (; rows.first < to && !s; rows.first += rows.n) {
-		odvgp_real *x = wants & GP__PASS_X ? r->X : NULL, *y = wants & GP__PASS_Y ? r->Y : NULL;
-		rows.X = x;
-		rows.Y = y;
-		rows.n = GP__MIN(to - rows.first, GP__READ_ROWS);
-		GP__FOR(i, rows.n) r->row[i] = rows.first + i;
-		s = gp__read(m, rows.n, x, y, info);
-		if (!s) s = pass(arg, &rows, info);
-	}
-	return s;
-}
 
 static int gp__is_cut(const odvgp_model *m)
 {
@@ -21231,23 +21209,47 @@ static const odvgp_real *gp__x_row(odvgp_model *m, const odvgp_real *X, ptrdiff_
 
 /* --- passes --- */
 
+/*	Shows f->pass what it wants of a shard's rows: at once from memory, or as they are read. */
+static odvgp_status gp__pass_rows(
+		gp__total *f, const gp__rows *all, ptrdiff_t shard, odvgp_info *info)
+{
+	const odvgp_model *m = f->m;
+	odvgp_status s = ODVGP_OK;
+	ptrdiff_t from = gp__shard_row(m, all->n, shard), to = gp__shard_row(m, all->n, shard + 1);
+	gp__rows rows = {NULL, NULL, to - from, from, 0, 0, 0};
+	gp__reader *r = m->from.reader;
+	if (!GP__DESK || all->X || all->Y) {
+		if (all->X) rows.X = all->X + from * m->cfg.layer[0].D;
+		if (all->Y) rows.Y = all->Y + from * gp__y_columns(&m->y);
+		return to > from ? f->pass(f, &rows, info) : s;
+	}
+	for (; rows.first < to && !s; rows.first += rows.n) {
+		odvgp_real *x = f->wants & GP__PASS_X ? r->X : NULL,
+				   *y = f->wants & GP__PASS_Y ? r->Y : NULL;
+		rows.X = x;
+		rows.Y = y;
+		rows.n = GP__MIN(to - rows.first, GP__READ_ROWS);
+		GP__FOR(i, rows.n) r->row[i] = rows.first + i;
+		s = gp__read(m, rows.n, x, y, info);
+		if (!s) s = f->pass(f, &rows, info);
+	}
+	return s;
+}
+
 static void gp__visit_pass(gp__total *f, ptrdiff_t shard, odvgp_info *info)
 {
-	ptrdiff_t n = f->rows->n;
-	f->sums->status = gp__pass_rows(f->m, f->rows, gp__shard_row(f->m, n, shard),
-			gp__shard_row(f->m, n, shard + 1), f->wants, f->pass, f, info);
+	f->sums->status = gp__pass_rows(f, f->rows, shard, info);
 	f->sums->of_rows = 1;
 }
 
 /*	A total over all rows that one pass sees. With shards the sums are in the tree's last piece, else
 	in `own`, with room for the numbers. */
-static odvgp_status gp__total_pass(gp__total *f, odvgp_model *m, const gp__rows *rows, int wants,
+static odvgp_status gp__total_pass(gp__total *f, odvgp_model *m, const gp__rows *rows,
 		gp__pass pass, gp__sums *own, size_t bytes, odvgp_info *info)
 {
 	const gp__tree *tree = GP__DESK ? m->tape.tree : NULL;
 	f->m = m;
 	f->rows = rows;
-	f->wants = wants;
 	f->pass = pass;
 	if (!f->visit) f->visit = gp__visit_pass;
 	if (tree) f->tree = *tree;
@@ -22828,13 +22830,13 @@ static odvgp_real gp__fit_normal(const gp__fit *f, ptrdiff_t i, ptrdiff_t j)
 	return prior + f->S[i * f->F + j] / f->noise;
 }
 
-/*	Whether a slot of q is frozen, unless the bound has no q. */
+/*	Whether a slot of q is fixed, unless the bound has no q. */
 static int gp__fit_held(const odvgp_model *m, int slot)
 {
 	return slot && !m->par.slot[slot].trainable && m->cfg.objective == ODVGP_OBJECTIVE_ELBO;
 }
 
-/*	Whether the weights of gamma's and of beta's features are frozen. */
+/*	Whether the weights of gamma's and of beta's features are fixed. */
 static int gp__fit_holds_gamma(const gp__unit *u)
 {
 	return gp__fit_held(u->model, u->a_slot.id ? u->slot_a : u->block[GP__ON_GAMMA].slot_mu);
@@ -22844,7 +22846,7 @@ static int gp__fit_holds_beta(const gp__unit *u)
 	return gp__fit_held(u->model, u->block[GP__ON_BETA].slot_mu);
 }
 
-/*	Store frozen slots' weights in w; restrict [from, to) to the others. */
+/*	Store fixed slots' weights in w; restrict [from, to) to the others. */
 static void gp__fit_hold(gp__fit *f)
 {
 	const gp__unit *u = f->u;
@@ -23111,7 +23113,7 @@ static odvgp_status gp__fit_check(const gp__unit *u, odvgp_info *info)
 		return gp__unsupported(
 				info, "cov_part", "DIAGONAL has an optimum here only with O(M)'s mean");
 	if (u->shift.id && gp__fit_holds_beta(u) && !gp__fit_holds_gamma(u))
-		return gp__unsupported(info, "q_mu", "must not be frozen for HYBRID's optimum of a_gamma");
+		return gp__unsupported(info, "q_mu", "must not be fixed for HYBRID's optimum of a_gamma");
 	return ODVGP_OK;
 }
 
@@ -23186,13 +23188,13 @@ ODVGP_API GP__COLD odvgp_status odvgp_online_store(
 			m->cfg.layer[0].cov_part != ODVGP_COV_PART_DENSE || !first->block[0].slot_mu ||
 			gp__fit_held(m, first->block[0].slot_mu) || gp__fit_held(m, first->block[0].slot_sqrt))
 		return gp__unsupported(
-				info, "model", "must have one layer and a whitened dense q that is not frozen");
+				info, "model", "must have one layer and a whitened dense q that is not fixed");
 	if (p->units != m->units || p->P != m->units * first->P || p->M != first->M)
 		return gp__fail(info, ODVGP_E_SIZE, "M", -1, (double)p->M, "or P is not that of the model");
 	if (o->added && (gp__fit_held(m, first->slot_Z_beta) ||
 							first->gamma_coords == ODVGP_GAMMA_COORDS_DIFFERENTIATED))
 		return gp__unsupported(info, "Z_beta",
-				"is frozen, or gamma_coords depend on it, and some points have moved");
+				"is fixed, or gamma_coords depend on it, and some points have moved");
 	gp__fit_stage(m);
 	for (int k = 0; k < m->units && !s; k++) s = gp__online_stage(o, p, &m->unit[k], info);
 	for (int k = 0; k < m->units && !s; k++) gp__fit_take(&m->unit[k]);
@@ -23954,7 +23956,7 @@ static void gp__lbfgs_take(const odvgp_model *m, odvgp_real *x)
 	}
 }
 
-/*	In x; 0 for frozen slots. */
+/*	In x; 0 for fixed slots. */
 static void gp__lbfgs_gradient(const odvgp_model *m, odvgp_real *g)
 {
 	GP__EACH_SLOT(s, m) {
@@ -24008,12 +24010,12 @@ static void gp__hash_shard(gp__total *f, ptrdiff_t shard, odvgp_info *info)
 {
 	gp__rows x = *f->rows, y = x;
 	uint64_t h = 1 + (uint64_t)shard;
-	ptrdiff_t from = gp__shard_row(f->m, x.n, shard), to = gp__shard_row(f->m, x.n, shard + 1);
-	odvgp_status s;
 	x.Y = y.X = NULL;
 	f->arg = &h;
-	s = gp__pass_rows(f->m, &x, from, to, GP__PASS_X, gp__hash_rows, f, info);
-	if (!s) s = gp__pass_rows(f->m, &y, from, to, GP__PASS_Y, gp__hash_rows, f, info);
+	f->wants = GP__PASS_X;
+	odvgp_status s = gp__pass_rows(f, &x, shard, info);
+	f->wants = GP__PASS_Y;
+	if (!s) s = gp__pass_rows(f, &y, shard, info);
 	f->arg = NULL;
 	f->sums->status = s;
 	f->sums->clamped = h;
@@ -24046,7 +24048,7 @@ static odvgp_status gp__lbfgs_start(gp__lbfgs_job *job, ptrdiff_t *evaluations, 
 	gp__sums own;
 	memset(&f, 0, sizeof f);
 	f.visit = gp__hash_shard;
-	odvgp_status s = gp__total_pass(&f, m, rows, 0, NULL, &own, 0, info);
+	odvgp_status s = gp__total_pass(&f, m, rows, gp__hash_rows, &own, 0, info);
 	if (s) return s;
 	uint64_t hash = f.sums->clamped;
 	gp__lbfgs_take(m, w->x);
@@ -25213,8 +25215,9 @@ static gp__wide gp__target_moments(
 	gp__total f;
 	memset(&f, 0, sizeof f);
 	f.arg = &g;
+	f.wants = GP__PASS_Y;
 	for (; g.pass < 3; g.pass++) {
-		gp__total_pass(&f, m, &rows, GP__PASS_Y, gp__target_rows, &own, 0, NULL);
+		gp__total_pass(&f, m, &rows, gp__target_rows, &own, 0, NULL);
 		g.seen = (gp__wide)(ptrdiff_t)f.sums->clamped;
 		if (g.pass == 0 && g.seen > 0) g.first = f.sums->first;
 		if (g.pass == 1) g.mean = f.sums->weight;
@@ -25649,9 +25652,10 @@ static void gp__init_mixing(gp__init_work *w, const odvgp_real *Y)
 	gp__total total;
 	memset(&total, 0, sizeof total);
 	total.arg = w;
+	total.wants = GP__PASS_Y;
 	GP__FOR(f, F) sd[f] = (odvgp_real)gp__sqrt(gp__usable(gp__target_moments(m, Y, f, &mean[f])));
-	gp__total_pass(&total, m, &rows, GP__PASS_Y, gp__mixing_rows, w->total,
-			(size_t)(F * F) * sizeof *C, NULL);
+	gp__total_pass(
+			&total, m, &rows, gp__mixing_rows, w->total, (size_t)(F * F) * sizeof *C, NULL);
 	gp__copy(C, (const odvgp_real *)gp__numbers(total.sums), F * F);
 	gp__leading_axes(w, F, P);
 	GP__FOR(p, P) {
@@ -25931,10 +25935,11 @@ static void gp__init_cuts(odvgp_model *m, const odvgp_real *Y)
 	gp__sums own;
 	gp__total f;
 	memset(&f, 0, sizeof f);
+	f.wants = GP__PASS_Y;
 	GP__FOR(k, K - 1) {
 		odvgp_real of = (odvgp_real)k;
 		f.arg = &of;
-		gp__total_pass(&f, m, &rows, GP__PASS_Y, gp__count_rows, &own, 0, NULL);
+		gp__total_pass(&f, m, &rows, gp__count_rows, &own, 0, NULL);
 		ptrdiff_t seen = (ptrdiff_t)f.sums->clamped;
 		below += 1 + (ptrdiff_t)f.sums->weight;
 		gp__wide cut = 2 * gp__sqrt_half * gp__normal_quantile((gp__wide)below / (gp__wide)(seen + K));
@@ -26032,9 +26037,10 @@ static odvgp_status gp__data_scales(odvgp_model *m, const odvgp_real *X, odvgp_r
 	memset(&f, 0, sizeof f);
 	if (GP__DESK) f.join = gp__columns_join;
 	f.arg = &p;
+	f.wants = GP__PASS_X;
 	for (; p.pass < 3 && !s && !gp__ask(&m->tape.blas, 5 * (gp__wide)N * (gp__wide)D); p.pass++) {
-		s = gp__total_pass(&f, m, &rows, GP__PASS_X, gp__columns_rows, own,
-				2 * (size_t)D * sizeof(gp__wide), info);
+		s = gp__total_pass(
+				&f, m, &rows, gp__columns_rows, own, 2 * (size_t)D * sizeof(gp__wide), info);
 		const gp__wide *part = (const gp__wide *)gp__numbers(f.sums);
 		for (ptrdiff_t d = 0; d < D && !s; d++)
 			gp__column_take(&p.column[d], p.pass, part + 2 * d, N);
@@ -26051,7 +26057,8 @@ static odvgp_status gp__check_all(
 	gp__sums own;
 	gp__total f;
 	memset(&f, 0, sizeof f);
-	return gp__total_pass(&f, m, &rows, wants, gp__check_rows, &own, 0, info);
+	f.wants = wants;
+	return gp__total_pass(&f, m, &rows, gp__check_rows, &own, 0, info);
 }
 
 static odvgp_status gp__init_from_data(

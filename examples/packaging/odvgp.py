@@ -163,6 +163,7 @@ class _Served:  # what predicts: _server() has a lock for reading it
 
     def export(self, path, name="model", real="float", no_libm=False):
         """Writes the header of odvgp_export, for numbers that are float or double."""
+        if real not in ("float", "double"): raise Error(f"real {real!r} must be float or double")
         at, text = C.byref(self._server()), bytearray()
         write = _Write(lambda _, more, count: text.extend(more[:count]) or 0)
         how = _Export(name.encode(), {"float": 4, "double": 8}[real], no_libm, write=write)
@@ -200,6 +201,8 @@ class GP(_Served):
         self._scales = [np.zeros(D), np.ones(D), np.zeros(T), np.ones(T)]
         _call("column_scales", X, n, D, *self._scales[:2])
         if _scales_y(config.get("lik__kind", "gaussian")):
+            odd = np.flatnonzero(~np.isfinite(y).all(1))
+            if odd.size: raise Error(f"y: row {odd[0]} is not finite")
             _call("column_scales", y, len(y), T, *self._scales[2:])
         self._data(X, y)
         P = operator.index(functions or T)

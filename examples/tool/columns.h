@@ -574,6 +574,8 @@ typedef struct binding {
 enum { MISFIT_REFUSE, MISFIT_DROP, MISFIT_FATAL };
 
 static const char drop_advice[] = "; --missing drop leaves out such rows";
+/*  Of predictions, which have a line for each row. */
+static const char missing_advice[] = "; --missing drop writes NA for such rows";
 
 /*  Keeps the sentence about a cell that does not fit if it is the first one of the file. */
 static void bind_misfit(binding *b, long line, const char *sentence)

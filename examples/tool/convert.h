@@ -53,8 +53,9 @@ typedef struct conversion {
 	odvt_writer to;
 	const char *name;
 	char *known;
-	/* [files][columns] of decisions, and whether the last column is left out. */
-	char **decided, *drop;
+	/* [files][columns] of decisions, and how many of the last columns are left out. */
+	char **decided;
+	int *drop;
 	/* Of the current file: its columns, the lines of all files before it. Bytes of all files, and
 	   those that have been read. */
 	convert_column *column;
@@ -178,7 +179,7 @@ static void convert_begin(conversion *c, const table *from, int k)
 		t->separator = from->separator;
 		t->other = from->other;
 		t->odd_header = from->odd_header;
-		t->trailed = from->trailed || c->drop[k];
+		t->trailed = from->trailed + c->drop[k];
 		t->column = take((size_t)columns, sizeof *t->column);
 		c->known = take((size_t)columns, 1);
 		for (int i = 0; i < columns; i++) {
@@ -398,9 +399,9 @@ static int csv_decide(
 		decided[k] = OF_TEXTS_AND_NUMBERS;
 		again = 1;
 	}
-	int last = t->columns - 1;
-	if (!c->drop[file] && last > 0 && table__is_nameless(t, last) && t->column[last].empty == rows)
-		c->drop[file] = 1, again = 1;
+	for (int last = t->columns - 1 - c->drop[file];
+			last > 0 && table__is_nameless(t, last) && t->column[last].empty == rows; last--)
+		c->drop[file]++, again = 1;
 	return again;
 }
 
@@ -507,7 +508,7 @@ static void convert_all(conversion *c, int to, const char *name)
 	int again = 1;
 	c->name = name;
 	c->decided = take((size_t)c->files, sizeof *c->decided);
-	c->drop = take((size_t)c->files, 1);
+	c->drop = take((size_t)c->files, sizeof *c->drop);
 	c->distinct = take(DISTINCT_SLOTS, sizeof *c->distinct);
 	watch_begin(c->watch, "converting");
 	while (again) {

@@ -301,7 +301,7 @@ static inline void odvt__walk_table(odvt__walk *w, table *t)
 	odvt__int(w, &t->header, 1, "its header");
 	odvt__int(w, &t->odd_header, 1, "its header");
 	odvt__int(w, &t->unlike, 1, "its header");
-	odvt__int(w, &t->trailed, 1, "its last column");
+	odvt__int(w, &t->trailed, TABLE_MOST_COLUMNS, "its last column");
 	odvt__int(w, &separator, 255, "its separator");
 	odvt__int(w, &other, 255, "its separator");
 	odvt__long(w, &t->comments, "its comments");

@@ -74,9 +74,10 @@ static void refuse_first(const schema *s, const table *t, const binding *b, cons
 		line = t->column[k].missing_line;
 		column = k;
 	}
-	if (column >= 0) refuse_missing(t, column, path, drop_advice);
+	const char *advice = targets_too ? drop_advice : missing_advice;
+	if (column >= 0) refuse_missing(t, column, path, advice);
 	if (line < LONG_MAX)
-		die(BAD_INPUT, "%s%s", b->misfit, b->misfits == MISFIT_REFUSE ? drop_advice : "");
+		die(BAD_INPUT, "%s%s", b->misfit, b->misfits == MISFIT_REFUSE ? advice : "");
 }
 
 /*  The rows from `first` to `end` whose cells fit, and are not missing (a target may be, unless
@@ -168,20 +169,28 @@ static void check_header(const table *t, const char *path, const schema *s)
 			path_text(path));
 }
 
-/*  Forgets a last column without name and values; where columns are found by their place, only if
-    these places are those of the others. */
+static int has_places(const schema *s, int columns)
+{
+	int *places = places_of(s, columns), there = places != NULL;
+	free(places);
+	return there;
+}
+
+/*  Forgets the last columns without name and values; where columns are found by their place, as many as
+    the places of the others call for. */
 static void drop_trailing(table *t, const schema *s)
 {
+	int least = t->columns, keep;
 	/* Tables that were converted have none, in memory or not. */
-	if (t->fetch || !table_trails(t)) return;
+	if (t->fetch) return;
+	while (table_trails(t, least - 1)) least--;
+	keep = least;
 	if (s && by_place(s, t)) {
-		int *as_it_is = places_of(s, t->columns), *without = places_of(s, t->columns - 1),
-			drop = !as_it_is && without;
-		free(as_it_is);
-		free(without);
-		if (!drop) return;
+		for (keep = t->columns; keep > least && !has_places(s, keep);) keep--;
+		if (!has_places(s, keep)) return;
 	}
-	if (table_drop_last(t)) die(FAILED, "out of memory");
+	while (t->columns > keep)
+		if (table_drop_last(t)) die(FAILED, "out of memory");
 }
 
 /*  A CSV file that does not fit the memory becomes a table on the disk, beside the model that is
@@ -215,10 +224,15 @@ static void note_lines(const table *t, const char *path, bytes *notes)
 				"skipped\n",
 				path_text(path), t->comments, t->comments > 1 ? "s" : "",
 				t->comments > 1 ? "" : "s", t->comments > 1 ? "are" : "is");
-	if (t->trailed)
+	if (t->trailed == 1)
 		bytes_print(notes,
 				"note: %s: each line ends with a separator; the empty column %d is left out\n",
 				path_text(path), t->columns);
+	if (t->trailed > 1)
+		bytes_print(notes,
+				"note: %s: each line ends with %d separators; the empty columns %d to %d are left "
+				"out\n",
+				path_text(path), t->trailed, t->columns, t->columns + t->trailed - 1);
 	if (t->odd_header)
 		bytes_print(notes,
 				"note: %s: header: yes, though its first line holds a number; --header no if it is "

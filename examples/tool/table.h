@@ -98,7 +98,7 @@ typedef struct table {
 	char other;
 	/* How many comments were skipped. */
 	long comments;
-	/* 1: each line ended with a separator, and the column after it is forgotten. */
+	/* With how many separators each line ended; the columns after them are forgotten. */
 	int trailed;
 	/* [rows] the line of each row; NULL: `gap` says it. */
 	long *lines;
@@ -1065,11 +1065,12 @@ static inline int table_read(
 	return bad;
 }
 
-/*  Has the last column neither a name nor a value, because each line ends with a separator? */
-static inline int table_trails(const table *t)
+/*  Has the column neither a name nor a value? Such are the last ones where each line ends with
+    separators. */
+static inline int table_trails(const table *t, int column)
 {
-	int last = t->columns - 1;
-	return last > 0 && t->rows && table__is_nameless(t, last) && t->column[last].empty == t->rows;
+	return column > 0 && t->rows && table__is_nameless(t, column) &&
+		   t->column[column].empty == t->rows;
 }
 
 /*  Forgets the last column, which has no values. Returns 1 if there is no memory. */
@@ -1084,7 +1085,7 @@ static inline int table_drop_last(table *t)
 				(size_t)(t->columns - 1) * sizeof *t->values);
 	free(c->name);
 	t->columns--;
-	t->trailed = 1;
+	t->trailed++;
 	if (!t->header) return 0;
 	free(t->buckets);
 	return table__index(t);

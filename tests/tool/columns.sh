@@ -6,18 +6,20 @@ fit --data plain.csv --basis coupled --beta 5 --iters 2 --model place.odvgp
 cut -d, -f1,2 named.csv >t.csv
 "$tool" predict --model names.odvgp --data t.csv --out want.csv --quiet
 same_predictions() { "$tool" predict --out t.txt --quiet --threads 1 "$@" && cmp t.txt want.csv; }
-for mark in , \;; do
-    sed "s/\$/,/; s/,/$mark/g" named.csv >t.csv
+for mark in , \; ,,,; do
+    say="a separator; the empty column 3 is" end=$mark mark=${mark%,,}
+    [ "$end" = "$mark" ] || say="3 separators; the empty columns 3 to 5 are"
+    sed "s/\$/,/; s/,/$mark/g; s/$mark\$/$end/" named.csv >t.csv
     "$tool" train --data t.csv --basis coupled --beta 5 --iters 2 --model t.odvgp --threads 1 >t.txt 2>err.txt
-    check "trailing $mark: the column after it is left out" same_predictions --model t.odvgp --data named.csv
-    check "trailing $mark: a note" grep -q \
-        '^note: t.csv: each line ends with a separator; the empty column 3 is left out$' err.txt
-    sed "s/\$/,/; s/,/$mark/g" plain.csv >t2.csv
+    check "trailing $end: the column after it is left out" same_predictions --model t.odvgp --data named.csv
+    check "trailing $end: a note" grep -q \
+        "^note: t.csv: each line ends with $say left out\$" err.txt
+    sed "s/\$/,/; s/,/$mark/g; s/$mark\$/$end/" plain.csv >t2.csv
     fit --data t2.csv --basis coupled --beta 5 --iters 2 --model t2.odvgp
-    check "trailing $mark: no header" same_predictions --model t2.odvgp --data plain.csv
-    check "trailing $mark: predict, by name" same_predictions --model names.odvgp --data t.csv
-    check "trailing $mark: predict, by place" same_predictions --model place.odvgp --data t2.csv
-    check "trailing $mark: predict, by place, a stream" sh -c \
+    check "trailing $end: no header" same_predictions --model t2.odvgp --data plain.csv
+    check "trailing $end: predict, by name" same_predictions --model names.odvgp --data t.csv
+    check "trailing $end: predict, by place" same_predictions --model place.odvgp --data t2.csv
+    check "trailing $end: predict, by place, a stream" sh -c \
         '"$1" predict --model place.odvgp --data - --out t.txt --quiet <t2.csv && cmp t.txt want.csv' sh "$tool"
 done
 cut -d, -f1,2 plain.csv | sed 's/$/,/' >t.csv

@@ -81,7 +81,7 @@ check "predict: and ends with its input" test $? -eq 0
 exec 5<&-
 printf 'a,b\n0.1,0.2\n\n0.3,x\n' | "$tool" predict --model named.odvgp --data - >t.txt 2>err.txt
 check "predict: a stream with a broken row" test "$? $(wc -l <t.txt) $(cat err.txt)" = \
-    "2 0 odvgp: standard input: line 4, column 1 (b): 'x' is not a number; --missing drop leaves out \
+    "2 0 odvgp: standard input: line 4, column 1 (b): 'x' is not a number; --missing drop writes NA for \
 such rows"
 # 70,000 rows: several blocks.
 awk -F, 'BEGIN { print "a,b,y" } { for (i = 0; i < 350; i++) print $1 + i / 1000 "," $2 ",\"" $3 "\"" }' \

@@ -44,7 +44,7 @@ sed 's/,green,/,GREEN,/' text.csv >levels.csv
 check "refused: a new level" refuses \
     "levels.csv: line 2, column 1 (colour): 'GREEN' is none" predict --model text.odvgp \
     --data levels.csv
-check "refused: a new level, with the remedy" grep -q "; --missing drop leaves out such rows$" \
+check "refused: a new level, with the remedy" grep -q "; --missing drop writes NA for such rows$" \
     "$folder/err"
 cut -d, -f1,3 named.csv >less.csv
 check "refused: a column is gone" \

@@ -156,9 +156,10 @@ check "refused: an array of other numbers" refuses "t.npy: holds '>f8', and must
 awk -F, 'BEGIN { print "k,a,l,y" }
     { print (NR > 150 ? "red" : NR % 4) "," $1 "," (NR == 180 ? "n.a." : NR) "," $3 }' plain.csv >mixed.csv
 sed 's/$/,/' named.csv >trailing.csv
+sed 's/$/,,,/' named.csv >trailing3.csv
 awk -F, 'BEGIN { printf "a,k,y\r\n" } { printf "%s,\"x\n%d\",%s\r\n", $1, NR % 4, $3 }' plain.csv >quoted.csv
 gzip -c text.csv >packed.csv.gz
-for csv in mixed.csv trailing.csv quoted.csv packed.csv.gz text.csv plain.csv two.csv; do
+for csv in mixed.csv trailing.csv trailing3.csv quoted.csv packed.csv.gz text.csv plain.csv two.csv; do
     ignore=
     [ $csv != mixed.csv ] || ignore="--ignore l"
     "$tool" convert $csv t.odvt >/dev/null 2>&1
@@ -168,10 +169,10 @@ for csv in mixed.csv trailing.csv quoted.csv packed.csv.gz text.csv plain.csv tw
     # shellcheck disable=SC2086
     check "convert: $csv" same_model "$name" $ignore
 done
-sed 's/$/,,/' named.csv >t.csv
+sed 's/,/,,/2' named.csv >t.csv
 "$tool" convert t.csv t.odvt >/dev/null 2>&1
 for data in t.csv t.odvt; do
-    check "refused: a column before the last without values ($data)" refuses "$data: column 3 has no values: --ignore it" \
+    check "refused: a column before the last without values ($data)" refuses "$data: column 2 has no values: --ignore it" \
         train --data $data --target y
 done
 check "table: a misfit is named as in the CSV file" refuses \
