@@ -451,6 +451,8 @@ static int run_train(options *o)
 	training_begin(&t, &d, &w, model, block);
 	training_calibrates(&t, &d, o, isa);
 	print_start(&t, &d, &notes);
+	/* With a checkpoint beside the model --quiet says, too, which was taken. */
+	if (t.quiet && resume && file_exists(resumed)) tell_text(notes.at);
 	if (resume) print_step_sizes(&t);
 	if (!resume) {
 		int raced = ready && choice_continue(race, model, &t, o);

@@ -1275,9 +1275,9 @@ static void train_results(training *t, outcome *r)
 		   points = 1 + (double)c->layer[0].M_gamma / (double)c->layer[0].M;
 	watch_allow(t->w->watch, end_of_minutes(t), GRACE);
 	r->test = evaluate_end(t);
-	int long_one = without_q(t->basis) && pass > GRACE,
+	int long_one = pass > GRACE,
 		timely = !(t->limit > 0) || now() + pass < t->w->watch->until;
-	stop_at_once = long_one;
+	stop_at_once = long_one && without_q(t->basis);
 	if (timely && !(stop_signal && long_one)) r->elbo = final_elbo(t);
 	double upper = 2 * pass * points * points;
 	stop_at_once = upper > GRACE;
@@ -1311,6 +1311,20 @@ static void record_metrics(bytes *b, const char *rows, odvgp_likelihood kind, co
 	else
 		bytes_print(b, "rmse %.4g, mae %.4g, log-likelihood %.4g", m->rmse_raw, m->mae_raw,
 				m->loglik_raw);
+}
+
+/*  Says so where the bound is not above that of f = 0 in all rows. */
+static void note_nothing_learned(const training *t, double elbo)
+{
+	int classes = t->d->s.targets[0].level_count;
+	double row = elbo / (double)t->d->train.n, chance = -log((double)classes);
+	if (!has_classes(t->d->s.likelihood) || classes < 2 || t->quiet || !(row < chance + 1e-3))
+		return;
+	fprintf(stderr,
+			"note: nothing has been learned: elbo per row, %.4f, is not above %.4f, which the same "
+			"probability for each of %d classes gives. If the inputs tell them apart: more steps, "
+			"--warm off, another --seed\n",
+			row, chance, classes);
 }
 
 /*  A larger file is not written twice. */
@@ -1387,6 +1401,7 @@ static int train_and_report(training *t, const char *model_path)
 	t->events = odvgp_model_events(t->model);
 	print_stop(t, r.reason);
 	train_results(t, &r);
+	note_nothing_learned(t, r.elbo);
 	save_record(t, &r, saving);
 	if (t->o->given[OPT_JSON]) print_train_json(t, &r);
 	else print_train_text(t, &r);

@@ -40,7 +40,7 @@ for steps in 30 50; do
 done
 resumable --kernel rbf --iters 20 --model other.odvgp >/dev/null
 # continues MODEL: to step 50, with notes in err.txt.
-continues() { "$tool" train --data plain.csv --threads 1 --iters 50 --resume "$1" --model r.odvgp >t.txt 2>err.txt; }
+continues() { "$tool" train --data plain.csv --threads 1 --iters 50 --resume "$@" --model r.odvgp >t.txt 2>err.txt; }
 cp at10.odvgp r.odvgp
 cp at30.odvgp r.odvgp.part
 continues r.odvgp
@@ -50,7 +50,7 @@ check "resume: and this is said" \
 check "resume: the model has overtaken the checkpoint, which is gone" test ! -e r.odvgp.part
 cp at30.odvgp r.odvgp
 cp at10.odvgp r.odvgp.part
-continues r.odvgp
+continues r.odvgp --quiet
 check "resume: the newer one is the model" cmp r.odvgp at50.odvgp
 check "resume: and this is said, too" \
     grep -q '^note: resumes r.odvgp at step 30; r.odvgp.part is at step 10$' err.txt

@@ -17,6 +17,12 @@ check "classes: said in one line, with the remedy" grep -q \
     '^note: column 2 (two) has 2 classes, so .* is bernoulli; --likelihood gaussian' err.txt
 check "classes: accuracy and a confusion matrix" sh -c 'grep -q "^test  *accuracy 0.[89].*15 bins" \
     t.txt && grep -q "^confusion: rows are true" t.txt'
+awk -F, 'NR % 3 { print $1 "," $2 "," (NR % 2 ? "yes" : "no") }' plain.csv >coin.csv
+"$tool" train --data coin.csv --basis coupled --beta 9 --iters 60 --model t.odvgp >t.txt 2>err.txt
+check "classes: that nothing has been learned is said" grep -q \
+    '^note: nothing has been learned: elbo per row, -0.[67][0-9]*, is not above -0.6931, ' err.txt
+check "classes: but not of those that have" sh -c '! "$1" train --data kinds.csv --features a,b --target two --iters 60 \
+    --model t.odvgp 2>&1 | grep -q "nothing has been learned"' sh "$tool"
 train $k --target two --likelihood gaussian --model t.odvgp --json >t.json
 check "classes: --likelihood gaussian learns numbers" \
     test "$(value t.json likelihood) $(value t.json accuracy)" = "gaussian "
