@@ -2325,8 +2325,8 @@ static inline float gp__arm_sqrt(float x)
 	%2, ... */
 #define GP__ARM_S0_S7 "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "cc", "memory"
 #define GP__ARM_ROW(row, sum) \
-	"vldm " row "!,{s4-s7};vmla.f32 " sum ",s0,s4;vmla.f32 " sum ", s1, s5;" \
-	"vmla.f32 " sum ",s2,s6;vmla.f32 " sum ", s3, s7;"
+	"vldm " row "!, {s4-s7}; vmla.f32 " sum ", s0, s4; vmla.f32 " sum ", s1, s5;" \
+	"vmla.f32 " sum ", s2, s6; vmla.f32 " sum ", s3, s7;"
 #define GP__ARM_BY(width, n, code, ...) \
 	if ((n) >= width) { \
 		size_t k = (size_t)(n) / width; \
@@ -2340,17 +2340,17 @@ static inline float gp__arm_sqrt(float x)
 /*	sum += a . b and to += w x for all but n % 4 numbers, which they leave; for all but n % 2, the
 	rotations (x, v) <- (c x + s v, c v - s x), one after the other. */
 #define GP__ARM_DOT(n, a, b, sum) \
-	GP__ARM_BY(4, n, "vldm %1!,{s0-s3};" GP__ARM_ROW("%2", "%3"), "+r"(a), "+r"(b), "+t"(sum))
+	GP__ARM_BY(4, n, "vldm %1!, {s0-s3};" GP__ARM_ROW("%2", "%3"), "+r"(a), "+r"(b), "+t"(sum))
 #define GP__ARM_AXPY(n, w, x, to) \
 	GP__ARM_BY(4, n, \
-			"vldm %1!,{s0-s3};vldm %2,{s4-s7};vmla.f32 s4,s0,%3;vmla.f32 s5,s1,%3;" \
-			"vmla.f32 s6,s2,%3;vmla.f32 s7,s3,%3;vstm %2!,{s4-s7};", \
+			"vldm %1!, {s0-s3}; vldm %2, {s4-s7}; vmla.f32 s4, s0, %3; vmla.f32 s5, s1, %3;" \
+			"vmla.f32 s6, s2, %3; vmla.f32 s7, s3, %3; vstm %2!, {s4-s7};", \
 			"+r"(x), "+r"(to), "+t"(w))
 #define GP__ARM_TURN(n, x, c, s, v) \
 	GP__ARM_BY(2, n, \
-			"vldm %1,{s0-s1};vldm %2!,{s2-s3};vldm %3!,{s4-s5};vmul.f32 s6,s2,s0;" \
-			"vmla.f32 s6,s4,%4;vmul.f32 %4,s2,%4;vmls.f32 %4,s4,s0;vmul.f32 s7,s3,s1;" \
-			"vmla.f32 s7,s5,%4;vmul.f32 %4,s3,%4;vmls.f32 %4,s5,s1;vstm %1!,{s6-s7};", \
+			"vldm %1, {s0-s1}; vldm %2!, {s2-s3}; vldm %3!, {s4-s5}; vmul.f32 s6, s2, s0;" \
+			"vmla.f32 s6, s4, %4; vmul.f32 %4, s2, %4; vmls.f32 %4, s4, s0; vmul.f32 s7, s3, s1;" \
+			"vmla.f32 s7, s5, %4; vmul.f32 %4, s3, %4; vmls.f32 %4, s5, s1; vstm %1!, {s6-s7};", \
 			"+r"(x), "+r"(c), "+r"(s), "+t"(v))
 #ifdef ODVGP_FLOAT
 #define GP__EPS  FLT_EPSILON
@@ -3576,7 +3576,7 @@ static int gp__transform_ok(const odvgp_real *r, ptrdiff_t left, ptrdiff_t above
 	return 1;
 }
 
-/*	The same of all records. */
+/*	The same of all. */
 static int gp__transforms_ok(const odvgp_real *r, ptrdiff_t left, ptrdiff_t D)
 {
 	for (ptrdiff_t above = -1, n; left; left -= n, r += n) {
@@ -14131,15 +14131,15 @@ static odvgp_real gp__rows_solve(size_t n, const odvgp_real *L, odvgp_real *x)
 		const float *a = L, *b = a + i + 1, *c = b + i + 2, *at = x;
 		size_t k = i / 4;
 		L = c + i + 3;
-		__asm__ volatile("vmov s8,s9,%7,%7;vmov s10,s11,%7,%7;b 2f;1: vldm %0!,{s0-s3};"
+		__asm__ volatile("vmov s8, s9, %7, %7; vmov s10, s11, %7, %7; b 2f; 1: vldm %0!, {s0-s3};"
 			GP__ARM_ROW("%1", "s8") GP__ARM_ROW("%2", "s9") GP__ARM_ROW("%3", "s10")
 			GP__ARM_ROW("%4", "s11") "2: subs %5,%5,#1;bcs 1b;"
-			"vldm %0,{s0-s3};vldm %1,{s7};vsub.f32 s8,s0,s8;vmul.f32 s8,s8,s7;"
-			"vldm %2,{s6-s7};vmla.f32 s9,s8,s6;vsub.f32 s9,s1,s9;vmul.f32 s9,s9,s7;"
-			"vldm %3,{s5-s7};vmla.f32 s10,s8,s5;vmla.f32 s10,s9,s6;vsub.f32 s10,s2,s10;"
-			"vmul.f32 s10,s10,s7;vldm %4!,{s4-s7};vmla.f32 s11,s8,s4;vmla.f32 s11,s9,s5;"
+			"vldm %0, {s0-s3}; vldm %1, {s7}; vsub.f32 s8, s0, s8; vmul.f32 s8, s8, s7;"
+			"vldm %2, {s6-s7}; vmla.f32 s9, s8, s6; vsub.f32 s9, s1, s9; vmul.f32 s9, s9, s7;"
+			"vldm %3, {s5-s7}; vmla.f32 s10, s8, s5; vmla.f32 s10, s9, s6; vsub.f32 s10, s2, s10;"
+			"vmul.f32 s10, s10, s7; vldm %4!, {s4-s7}; vmla.f32 s11, s8, s4; vmla.f32 s11, s9, s5;"
 			"vmla.f32 s11,s10,s6;vsub.f32 s11,s3,s11;vmul.f32 s11,s11,s7;vstm %0,{s8-s11};"
-			"vmla.f32 %6,s8,s8;vmla.f32 %6,s9,s9;vmla.f32 %6,s10,s10;vmla.f32 %6,s11,s11"
+			"vmla.f32 %6, s8, s8; vmla.f32 %6, s9, s9; vmla.f32 %6, s10, s10; vmla.f32 %6, s11, s11"
 			: "+r"(at), "+r"(a), "+r"(b), "+r"(c), "+r"(L), "+r"(k), "+t"(square)
 			: "r"(0) : "s8", "s9", "s10", "s11", GP__ARM_S0_S7);
 	}
@@ -14215,20 +14215,20 @@ GP__NOINLINE void gp__row_radial(const gp__row *r, uint32_t node, size_t before,
 	const odvgp_real *x, *end = u + own;
 	size_t bits, skip = (columns - own) * sizeof *Z;
 	n = 8 * (n - 1) + 4 * (own % 2) + 2 * (own > 2) + GP__ROWS_MATERN(kind);
-	__asm__ volatile(".syntax unified\n vldm %6,{s14-s15};vldm %9,{s9-s12};b 3f;"
-			"1: vldm %1!,{s3};vsub.f32 s1,s14,s3;vmul.f32 s0,s1,s1;add %0,%6,#4;b 2f;"
-			"5: add %0,%6,#8;6: vldm %0!,{s1-s2};vldm %1!,{s3-s4};"
-			"vsub.f32 s1,s1,s3;vsub.f32 s2,s2,s4;vmla.f32 s0,s1,s1;vmla.f32 s0,s2,s2;"
+	__asm__ volatile(".syntax unified\n vldm %6, {s14-s15}; vldm %9, {s9-s12}; b 3f;"
+			"1: vldm %1!, {s3}; vsub.f32 s1, s14, s3; vmul.f32 s0, s1, s1; add %0, %6, #4; b 2f;"
+			"5: add %0, %6, #8; 6: vldm %0!, {s1-s2}; vldm %1!, {s3-s4};"
+			"vsub.f32 s1, s1, s3; vsub.f32 s2, s2, s4; vmla.f32 s0, s1, s1; vmla.f32 s0, s2, s2;"
 			"2: cmp %0,%7;bne 6b;tst %4,#1;b 4f;"
-			"3: lsls %5,%4,#30;bcs 1b;vldm %1!,{s3-s4};"
-			"vsub.f32 s1,s14,s3;vsub.f32 s2,s15,s4;vmul.f32 s0,s1,s1;vmla.f32 s0,s2,s2;"
-			"bmi 5b;4: vldm %8,{s1-s8};vmul.f32 s0,s0,s9;beq 7f;vsqrt.f32 s0,s0;"
-			"vldm %9,{s9-s12};vmla.f32 s11,s10,s0;vmla.f32 s12,s11,s0;vstm %3!,{s0};"
-			"7: vsub.f32 s13,s1,s0;vmov %5,s13;vsub.f32 s13,s1,s13;vsub.f32 s13,s13,s0;"
-			"vmla.f32 s3,s2,s13;vmla.f32 s4,s3,s13;vmla.f32 s5,s4,s13;"
-			"vmla.f32 s6,s5,s13;vmla.f32 s7,s6,s13;vmla.f32 s8,s7,s13;"
+			"3: lsls %5, %4, #30; bcs 1b; vldm %1!, {s3-s4};"
+			"vsub.f32 s1, s14, s3; vsub.f32 s2, s15, s4; vmul.f32 s0, s1, s1; vmla.f32 s0, s2, s2;"
+			"bmi 5b; 4: vldm %8, {s1-s8}; vmul.f32 s0, s0, s9; beq 7f; vsqrt.f32 s0, s0;"
+			"vldm %9, {s9-s12}; vmla.f32 s11, s10, s0; vmla.f32 s12, s11, s0; vstm %3!, {s0};"
+			"7: vsub.f32 s13, s1, s0; vmov %5, s13; vsub.f32 s13, s1, s13; vsub.f32 s13, s13, s0;"
+			"vmla.f32 s3, s2, s13; vmla.f32 s4, s3, s13; vmla.f32 s5, s4, s13;"
+			"vmla.f32 s6, s5, s13; vmla.f32 s7, s6, s13; vmla.f32 s8, s7, s13;"
 			"vmov %0,s8;add %0,%0,%5,lsl #23;cmp %5,%11;it lt;movlt %0,#0;"
-			"vmov s8,%0;vmul.f32 s8,s8,s12;vstm %2!,{s8};"
+			"vmov s8, %0; vmul.f32 s8, s8, s12; vstm %2!, {s8};"
 			"add %1,%1,%10;subs %4,%4,#8;bcs 3b;"
 			: "=&r"(x), "+&r"(Z), "+&r"(to), "+&r"(at), "+&r"(n), "=&r"(bits)
 			: "r"(u), "r"(end), "r"(power), "r"(law), "r"(skip), "r"(GP__POWER_LEAST)
@@ -14433,8 +14433,8 @@ static void gp__row_slopes(const gp__row *r, size_t n, const odvgp_real *z, cons
 				odvgp_real u0 = product ? 0 : u[0], u1 = product ? 0 : u[1];
 				size_t row = columns * sizeof *z;
 				GP__ARM_BY(1, j,
-						"vldm %1!,{s0};vldm %2,{s2-s3};add %2,%2,%3;vsub.f32 s2,%4,s2;"
-						"vsub.f32 s3,%5,s3;vmla.f32 %6,s0,s2;vmla.f32 %7,s0,s3;",
+						"vldm %1!, {s0}; vldm %2, {s2-s3}; add %2, %2, %3; vsub.f32 s2, %4, s2;"
+						"vsub.f32 s3, %5, s3; vmla.f32 %6, s0, s2; vmla.f32 %7, s0, s3;",
 						"+r"(A), "+r"(at), "+r"(row), "+t"(u0), "+t"(u1), "+t"(to[0]), "+t"(to[1]))
 				two = 2;
 			}
@@ -21209,7 +21209,7 @@ static const odvgp_real *gp__x_row(odvgp_model *m, const odvgp_real *X, ptrdiff_
 
 /* --- passes --- */
 
-/*	Shows f->pass what it wants of a shard's rows: at once from memory, or as they are read. */
+/*	Shows f->pass a shard's rows: all at once from memory, or as they are read. */
 static odvgp_status gp__pass_rows(
 		gp__total *f, const gp__rows *all, ptrdiff_t shard, odvgp_info *info)
 {
@@ -21242,8 +21242,8 @@ static void gp__visit_pass(gp__total *f, ptrdiff_t shard, odvgp_info *info)
 	f->sums->of_rows = 1;
 }
 
-/*	A total over all rows that one pass sees. With shards the sums are in the tree's last piece, else
-	in `own`, with room for the numbers. */
+/*	A total over all rows, of one pass. With shards the sums are in the tree's last piece, else in
+	`own`, with room for the numbers. */
 static odvgp_status gp__total_pass(gp__total *f, odvgp_model *m, const gp__rows *rows,
 		gp__pass pass, gp__sums *own, size_t bytes, odvgp_info *info)
 {
