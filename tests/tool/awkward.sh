@@ -32,11 +32,14 @@ check "model file named after the data" test -s d/plain.odvgp
 # ---- noise, numbers, names ----
 awk 'BEGIN { for (i = 1; i <= 50; i++) print i / 10 "," 2 * i + 3 }' >line.csv
 "$tool" train --data line.csv --basis exact --model t.odvgp --threads 1 >t.txt 2>err.txt
-check "exact: noiseless targets, a model, and a note" \
+check "exact: noiseless targets, a model, and a sentence" \
+    grep -q '^noise    variance 1e-07, its lower bound: the targets look free of noise' t.txt
+"$tool" train --data line.csv --basis exact --set lik.noise_floor=1e-14 --model t.odvgp --threads 1 >t.txt 2>err.txt
+check "exact: less noise than predictions can bear, a model, and a note" \
     test "$? $(grep -c '^note: the targets look free of noise; its variance is raised' err.txt)" = "0 1"
 "$tool" train --data constant.csv --basis exact --model t.odvgp --threads 1 >t.txt 2>err.txt
 check "exact: a constant target, a model, and a sentence" \
-    grep -q '^noise    variance 1e-10, its lower bound: the targets look free of noise' t.txt
+    grep -q '^noise    variance 1e-07, its lower bound: the targets look free of noise' t.txt
 printf '"a\351\377 <""&>",\355\240\200\300\200x,\342\202\254\n' >names.csv
 cat plain.csv >>names.csv
 cp names.csv "$(printf 'n\351\002<&.csv')"
