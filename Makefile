@@ -293,7 +293,7 @@ soak: $(B)/soak $(B)/test_warm $(B)/test_densities $(B)/f32/test_densities $(B)/
 	@$(if $(WORDS),,ODVGP_TEST_LONG=1 $(B)/f32/test_densities)
 	@$(if $(WORDS),,ODVGP_TEST_LONG=1 sh tests/tool/tool.sh $(B)/tool stop)
 
-## mutants: fifty wrong lines in odvgp.h, which tests must notice; a quarter of an hour;
+## mutants: sixty wrong lines in odvgp.h, which tests must notice; a quarter of an hour;
 ##   WORDS="gemm natgrad" for those that name one of them
 mutants:
 	@MAKE="$(MAKE)" CC="$(CC)" sh tests/long/mutants.sh tests/long/mutants.txt $(B)/mutants $(WORDS)

@@ -27,10 +27,11 @@ count=$(($(wc -l <"$folder/entries") / 4))
 
 field() { sed -n "$(($1 * 4 + $2))p" "$folder/entries"; }
 
-# tree NAME: the working tree, but for odvgp.h and build/.
+# tree NAME: the working tree, but for odvgp.h and build/. tests/ is a folder, since ../odvgp.h is also
+# included from there.
 tree() {
-	mkdir -p "$folder/$1" && for f in *; do
-		case $f in odvgp.h | build) ;; *) ln -s "$PWD/$f" "$folder/$1/$f" ;; esac
+	mkdir -p "$folder/$1/tests" && for f in * tests/*; do
+		case $f in odvgp.h | build | tests) ;; *) ln -s "$PWD/$f" "$folder/$1/$f" ;; esac
 	done
 }
 
