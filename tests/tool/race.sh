@@ -94,7 +94,8 @@ race --data grid.csv --auto-tries 4 --minutes 0.1 --model timed.odvgp >t.json 2>
 check "race: with --minutes, which it keeps" sh -c 'grep -q "^auto: a race of 4 candidates; .* about 6.0 s" err.txt &&
     grep -q "^race on 240 rows" err.txt && grep -q "^auto: .* --minutes 0.1 .*goes on" err.txt &&
     test "$(grep -c "  chosen$" err.txt)" = 1'
-check "race: and its model is as good as without" holds "$(value t.json elbo) > $(value t2.json elbo) - 60"
+"$tool" info --model timed.odvgp >info.txt
+check "race: and what was tried is in its model" grep -q '^tried  *race on 240 rows' info.txt
 # What Linux says of the program while it runs.
 most_memory() {
     "$tool" train --threads 1 --quiet "$@" >/dev/null 2>&1 &
