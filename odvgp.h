@@ -10387,8 +10387,8 @@ static const odvgp_real *gp__kernel_second(const gp__kjob *job, const gp__kchunk
 			gp__zero(at, size);
 			at[0] = t + 1 == k->nnode ? value[e] : c->value[t][e];
 			if (base->group != GP__NO_GROUP)
-				gp__base_second(
-						base, job->hyp, c->d2[g * c->each + e], at[0], at + 1 + g, at + 1 + G + g * (G + 1));
+				gp__base_second(base, job->hyp, c->d2[g * c->each + e], at[0], at + 1 + g,
+						at + 1 + G + g * (G + 1));
 			continue;
 		}
 		at[0] = product ? a[0] * b[0] : a[0] + b[0];
@@ -24005,7 +24005,7 @@ static odvgp_status gp__hash_rows(void *arg, const gp__rows *r, odvgp_info *info
 	return ODVGP_OK;
 }
 
-/*	A shard's hash, its X before its Y; those of shards add up. */
+/*	A shard's hash, X before Y; those of shards add up. */
 static void gp__hash_shard(gp__total *f, ptrdiff_t shard, odvgp_info *info)
 {
 	gp__rows x = *f->rows, y = x;

@@ -456,11 +456,13 @@ static int run_train(options *o)
 	if (resume) print_step_sizes(&t);
 	if (!resume) {
 		int raced = ready && choice_continue(race, model, &t, o);
-		if (ready && !raced) plan_minutes(&p, o, &d, model, &w, begin);
-		if (!raced) p.whole &= warm_settle(o, model, &w, sizes_given(o), now() - begin);
-		if (!raced) warm_note(o, p.whole);
 		if (raced) choice_print(race);
-		else if (ready) plan_print(&p, o, &d, &w);
+		else {
+			if (ready) plan_minutes(&p, o, &d, model, &w, begin);
+			p.whole &= warm_settle(o, model, &w, sizes_given(o), now() - begin);
+			warm_note(o, p.whole);
+			if (ready) plan_print(&p, o, &d, &w);
+		}
 		if (!p.made && ready) warm_announce(o, model, &w);
 		allow_warm_starts(&t);
 		if (ready && !raced) t.warm_starts = warm_start(model, o, &d, &w);

@@ -6,7 +6,8 @@
     of a skewed target or one with far values also its logarithm or asinh. After the first round one
     more may take a place: Student's t where the best one's 50 % bands hold too many rows, matern12
     where matern32 is clearly the best. All score by the log density of the target itself,
-    standardised, counts by their probability.
+    standardised, counts by their probability. With --minutes there is a race where they have room
+    for the sizes that are chosen without; each candidate may then take all that is left of them.
 
     Fewer than FOLDS_ROWS rows are all trained on, and score by FOLDS folds, which the seed draws. Of
     more rows, and of classes or many inputs, some are held out and score: a tenth, or up to a fifth

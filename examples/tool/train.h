@@ -994,8 +994,7 @@ static int is_constant_target(const dataset *d, int k)
 	return 1;
 }
 
-/*  Prints what is remarkable about the data. */
-/*  What the data call for; once, as a race says it before it begins. */
+/*  Prints what is remarkable about the data, once: a race says it before it begins. */
 static void print_data_notes(dataset *d)
 {
 	if (d->told) return;
@@ -1313,12 +1312,13 @@ static void record_metrics(bytes *b, const char *rows, odvgp_likelihood kind, co
 				m->loglik_raw);
 }
 
-/*  Says so where the bound is not above that of f = 0 in all rows. */
+/*  Says so where the bound is not above that of f = 0 in all rows. Weights of classes change both. */
 static void note_nothing_learned(const training *t, double elbo)
 {
 	int classes = t->d->s.targets[0].level_count;
 	double row = elbo / (double)t->d->train.n, chance = -log((double)classes);
-	if (!has_classes(t->d->s.likelihood) || classes < 2 || t->quiet || !(row < chance + 1e-3))
+	if (!has_classes(t->d->s.likelihood) || classes < 2 || t->d->class_weight || t->quiet ||
+			!(row < chance + 1e-3))
 		return;
 	fprintf(stderr,
 			"note: nothing has been learned: elbo per row, %.4f, is not above %.4f, which the same "

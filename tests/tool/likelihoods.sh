@@ -275,6 +275,9 @@ check "class weights: balanced" awk -v "w=$(sed 's/.*"class_weights": \[\([^]]*\
         split(w, weight, ", "); if (weight[1] > 0.9 || weight[2] < 1.1) exit 1
         for (k = 1; k <= 3; k++) sum += n / 3 / weight[k]; exit (sum - n) ^ 2 > 1e-6 }'
 check "class weights: printed" grep -q '^note: weights of classes: big, one [0-9.]*, low ' err.txt
+"$tool" train --data coin.csv --basis coupled --beta 9 --iters 60 --class-weights 'yes=4,no=4' --model t.odvgp >t.txt 2>err.txt
+check "class weights: a bound with them does not tell whether anything has been learned" \
+    sh -c '! grep -q "nothing has been learned" err.txt && grep -q "per row -2" t.txt'
 check "class weights: info in JSON" sh -c '"$1" info weighted.odvgp --json |
     grep -q "\"class_weights\": \"balanced\""' sh "$tool"
 train $k --target kind --test-fraction 0 --model t.odvgp --iters 2 --json >t.json
