@@ -82,6 +82,7 @@ def _call(name, *args):
     return result
 
 def _room(name, *args): return np.zeros(_call(name, *args) // 8 + 1)
+def _scratch(*args): return (room := _room(*args)), room.nbytes
 @contextlib.contextmanager
 def _about(path):
     try: yield
@@ -128,8 +129,7 @@ class _Served:  # what predicts: _server() has a lock for reading it
         what = "predict_gradient" if gradient else "predict_y" if noise else "predict"
         to = [(C.c_void_p * 6)(*(a.ctypes.data for a in out), None, None)] if gradient else out
         rows, size = max(1, min(len(X), 256)), f"predict{'_gradient' * bool(gradient)}_scratch"
-        scratch = _room(size, C.byref(s), rows)
-        with s.lock: _call(what, C.byref(s), X, len(X), *to, scratch, scratch.nbytes)
+        with s.lock: _call(what, C.byref(s), X, len(X), *to, *_scratch(size, C.byref(s), rows))
         return tuple(a[0] if len(a) == 1 else a.swapaxes(0, 1) for a in out)
 
     def moments(self, m, S, sigma_points=False):
@@ -139,8 +139,7 @@ class _Served:  # what predicts: _server() has a lock for reading it
         m, S = (np.array(a, np.float64).reshape([s.D] * k) for k, a in ((1, m), (2, S)))
         out = [np.empty(shape) for shape in (s.F, (s.F, s.F), (s.D, s.F))]
         to = (C.c_void_p * 3)(*(a.ctypes.data for a in out))
-        scratch = _room(what + "_scratch", C.byref(s))
-        with s.lock: _call(what, C.byref(s), m, S, to, scratch, scratch.nbytes)
+        with s.lock: _call(what, C.byref(s), m, S, to, *_scratch(what + "_scratch", C.byref(s)))
         return tuple(out) if s.F > 1 else (out[0][0], out[1][0, 0], out[2][:, 0])
 
     def path(self, seed=0, features=500):
@@ -167,8 +166,7 @@ class _Served:  # what predicts: _server() has a lock for reading it
         at, text = C.byref(self._server()), bytearray()
         write = _Write(lambda _, more, count: text.extend(more[:count]) or 0)
         how = _Export(name.encode(), {"float": 4, "double": 8}[real], no_libm, write=write)
-        scratch = _room("export_scratch", at)
-        _call("export", at, C.byref(how), None, scratch, scratch.nbytes)
+        _call("export", at, C.byref(how), None, *_scratch("export_scratch", at))
         with _about(path): _call("file_write", os.fsencode(path), bytes(text), len(text))
 
 class Online(_Served):
@@ -176,8 +174,7 @@ class Online(_Served):
     def __init__(self, server, columns, follow=0.0):
         self._shape, self._o, at = (None, server.D, columns), np.zeros(64), C.byref(server)
         most = int(server.kept.size ** 0.5) + 1  # the block holds a matrix of this size, or less
-        block, scratch = (_room(n, at, most) for n in ("online_size", "online_scratch"))
-        self._work = scratch, scratch.nbytes
+        block, self._work = _room("online_size", at, most), _scratch("online_scratch", at, most)
         with server.lock: _call("online_start", self._o, at, most, block, block.nbytes, *self._work)
         now = self._now = _Server.from_buffer(self._o)  # comes first, then `novelty`
         now.lock, now.kept, self._server, self._o[7] = threading.Lock(), block, lambda: now, follow
@@ -250,9 +247,9 @@ class GP(_Served):
         return self
 
     def fit_q(self):  # sets q to its optimum: needed after training with objective="collapsed"
-        scratch = _room("fit_q_scratch", self._model)
         with self._changes() as watch:
-            _call("fit_q", self._model, self._x, self._y, watch, scratch, scratch.nbytes)
+            scratch = _scratch("fit_q_scratch", self._model)
+            _call("fit_q", self._model, self._x, self._y, watch, *scratch)
         return self
 
     def _pointers(self):
@@ -293,9 +290,9 @@ def load(path, X=None, y=None):
             gp._shape = None, s.D, s.T + (b"class-weights=" in user)  # the weight of a row
             return gp
         if user[:size] != _MARK: raise Error("it was not written by odvgp.py")
-        gp._block = _room("load_size", file, file.nbytes, _threads(), _AUTO)
-        _call("load_memory", C.byref(gp._model), file, file.nbytes, _threads(), _AUTO, gp._block,
-              gp._block.nbytes)
+        of = file, file.nbytes, _threads(), _AUTO
+        gp._block = _room("load_size", *of)
+        _call("load_memory", C.byref(gp._model), *of, gp._block, gp._block.nbytes)
     numbers = np.frombuffer(user[len(_MARK):]).copy()
     gp._shape, gp._x, gp._y = tuple(int(k) for k in numbers[:3]), None, None
     gp._scales = np.split(numbers[3:], np.cumsum([gp._shape[1]] * 2 + [gp._shape[2]]))
