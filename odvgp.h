@@ -1968,7 +1968,7 @@ ODVGP_API odvgp_status odvgp_predict_moments_gradient(const odvgp_server *server
 	Threads	one on a path at a time */
 typedef struct odvgp_path odvgp_path;
 ODVGP_API size_t odvgp_path_size(const odvgp_server *server, ptrdiff_t features, odvgp_info *info);
-ODVGP_API odvgp_status odvgp_path_start(const odvgp_server *server, odvgp_path **path,
+ODVGP_API odvgp_status odvgp_path_start(odvgp_path **path, const odvgp_server *server,
 		uint64_t seed, ptrdiff_t features, void *block, size_t block_bytes, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_path_at(odvgp_path *path, const odvgp_real *x, odvgp_real *f,
 		odvgp_real *df, odvgp_info *info);
@@ -11975,7 +11975,7 @@ ODVGP_API GP__COLD size_t odvgp_path_size(const odvgp_server *s, ptrdiff_t featu
 	return gp__path_layout(&a, s, features, &path, &bytes, info) ? 0 : bytes;
 }
 
-ODVGP_API odvgp_status odvgp_path_start(const odvgp_server *s, odvgp_path **to, uint64_t seed,
+ODVGP_API odvgp_status odvgp_path_start(odvgp_path **to, const odvgp_server *s, uint64_t seed,
 		ptrdiff_t features, void *block, size_t block_bytes, odvgp_info *info)
 {
 	odvgp_path *path;

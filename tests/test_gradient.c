@@ -450,7 +450,7 @@ TEST(predictions_of_transformed_columns)
 		for (int i = 0; i < 2; i++) {
 			blocks[i] = test_alloc(path_bytes);
 			CHECK_STATUS(odvgp_path_start(
-								 i ? &p.s : &old.s, &path[i], 3, 20, blocks[i], path_bytes, NULL),
+								 &path[i], i ? &p.s : &old.s, 3, 20, blocks[i], path_bytes, NULL),
 					ODVGP_OK);
 		}
 		for (int i = 0; i < ROWS; i++) {

@@ -24,7 +24,7 @@ static void compare_moments(
 	for (int k = 0; k < paths; k++) {
 		odvgp_path *path;
 		double off[ALL];
-		if (!CHECK_SAY(odvgp_path_start(&p->s, &path, (uint64_t)k, features, block, bytes, &info) ==
+		if (!CHECK_SAY(odvgp_path_start(&path, &p->s, (uint64_t)k, features, block, bytes, &info) ==
 							   ODVGP_OK,
 					"%s: %s", what, info.text))
 			break;
@@ -64,8 +64,8 @@ static void compare_gradients(
 	void *block = test_alloc(bytes), *other = test_alloc(bytes);
 	odvgp_path *path, *again;
 	double worst = 0, most = 1e-3;
-	CHECK_STATUS(odvgp_path_start(&p->s, &path, 7, 20, block, bytes, NULL), ODVGP_OK);
-	CHECK_STATUS(odvgp_path_start(&p->s, &again, 7, 20, other, bytes, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_path_start(&path, &p->s, 7, 20, block, bytes, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_path_start(&again, &p->s, 7, 20, other, bytes, NULL), ODVGP_OK);
 	for (ptrdiff_t i = 0; i < POINTS; i++) {
 		odvgp_real f[OUTPUTS], g[OUTPUTS], df[OUTPUTS * INPUTS], x[INPUTS];
 		CHECK_STATUS(odvgp_path_at(path, X + i * INPUTS, f, df, NULL), ODVGP_OK);
@@ -165,7 +165,7 @@ TEST(exact_features)
 	odvgp_real f[2][4];
 	for (int k = 0; k < 2; k++) {
 		odvgp_path *path;
-		CHECK_STATUS(odvgp_path_start(&p.s, &path, 3, k ? 50 : 9, block, bytes, NULL), ODVGP_OK);
+		CHECK_STATUS(odvgp_path_start(&path, &p.s, 3, k ? 50 : 9, block, bytes, NULL), ODVGP_OK);
 		for (int i = 0; i < 4; i++)
 			CHECK_STATUS(odvgp_path_at(path, a.X + i * INPUTS, f[k] + i, NULL, NULL), ODVGP_OK);
 	}
@@ -188,9 +188,9 @@ TEST(bad_arguments_are_refused)
 		fixture a = make_random(&c, kernel);
 		served p = serve_rows(&a, NULL, 1);
 		NO_SIZE(odvgp_path_size(&p.s, 9, &info), ODVGP_E_UNSUPPORTED, refused[k]);
-		REFUSED_FOR(odvgp_path_start(&p.s, &path, 1, 9, p.scratch, p.bytes, &info),
+		REFUSED_FOR(odvgp_path_start(&path, &p.s, 1, 9, p.scratch, p.bytes, &info),
 				ODVGP_E_UNSUPPORTED, refused[k]);
-		CHECK(odvgp_path_start(&p.s, &path, 1, 9, p.scratch, p.bytes, NULL) == ODVGP_E_UNSUPPORTED);
+		CHECK(odvgp_path_start(&path, &p.s, 1, 9, p.scratch, p.bytes, NULL) == ODVGP_E_UNSUPPORTED);
 		unserve(&p);
 		drop(&a);
 	}
@@ -202,16 +202,16 @@ TEST(bad_arguments_are_refused)
 	NO_SIZE(odvgp_path_size(NULL, 9, &info), ODVGP_E_ARG, "server");
 	NO_SIZE(odvgp_path_size(&p.s, 0, &info), ODVGP_E_ARG, "features");
 	NO_SIZE(odvgp_path_size(&p.s, PTRDIFF_MAX, &info), ODVGP_E_ARG, "features");
-	REFUSED_FOR(odvgp_path_start(NULL, &path, 1, 9, block, bytes, &info), ODVGP_E_ARG, "server");
-	REFUSED_FOR(odvgp_path_start(&p.s, NULL, 1, 9, block, bytes, &info), ODVGP_E_ARG, "path");
-	REFUSED_FOR(odvgp_path_start(&p.s, &path, 1, 9, NULL, bytes, &info), ODVGP_E_ARG, "block");
+	REFUSED_FOR(odvgp_path_start(&path, NULL, 1, 9, block, bytes, &info), ODVGP_E_ARG, "server");
+	REFUSED_FOR(odvgp_path_start(NULL, &p.s, 1, 9, block, bytes, &info), ODVGP_E_ARG, "path");
+	REFUSED_FOR(odvgp_path_start(&path, &p.s, 1, 9, NULL, bytes, &info), ODVGP_E_ARG, "block");
 	REFUSED_FOR(
-			odvgp_path_start(&p.s, &path, 1, 9, block, bytes - 1, &info), ODVGP_E_MEMORY, "block");
+			odvgp_path_start(&path, &p.s, 1, 9, block, bytes - 1, &info), ODVGP_E_MEMORY, "block");
 	CHECK(path == NULL);
 	/* in exactly its bytes, at any address */
 	unsigned char *odd = (unsigned char *)block + 3;
 	memset(block, PATTERN, bytes + 64);
-	CHECK_STATUS(odvgp_path_start(&p.s, &path, 1, 9, odd, bytes, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_path_start(&path, &p.s, 1, 9, odd, bytes, NULL), ODVGP_OK);
 	REFUSED_FOR(odvgp_path_at(NULL, x, &f, NULL, &info), ODVGP_E_ARG, "path");
 	REFUSED_FOR(odvgp_path_at(path, NULL, &f, NULL, &info), ODVGP_E_ARG, "x");
 	REFUSED_FOR(odvgp_path_at(path, x, &f, NULL, &info), ODVGP_E_NAN, "x");

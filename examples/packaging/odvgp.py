@@ -146,7 +146,7 @@ class _Served:  # what predicts: _server() has a lock for reading it
         """One function f from the posterior, the same in each call: f(X), f(X, gradient=True)."""
         s, path, lock = self._server(), C.c_void_p(), threading.Lock()
         block = _room("path_size", C.byref(s), features)
-        _call("path_start", C.byref(s), C.byref(path), seed, features, block, block.nbytes)
+        _call("path_start", C.byref(path), C.byref(s), seed, features, block, block.nbytes)
         def f(X, gradient=False):
             X = _inputs(X, s)
             value, slope = np.empty((len(X), s.F)), np.empty((len(X), s.F, s.D))

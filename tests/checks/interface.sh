@@ -5,7 +5,7 @@ awk '
 function fail(text) { print "FAIL  " name ": " text; failed++ }
 function rank(a, type,    known) {
     known = type ~ /const/
-    if (a ~ /^(model|server|online|pool|blas|copy)$/) return 1
+    if (a ~ /^(model|server|online|pool|blas|copy)$/ || type ~ /odvgp_path/) return 1
     if (a ~ /^(config|path|name|assignment|i|status|term)$/) return 2
     if (a ~ /^[XYmSx]$/ || (a ~ /^(file|block)$/ && known)) return 3
     if (a ~ /^(N|n|D|P|M|M_gamma|rows)$/) return 4
