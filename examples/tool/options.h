@@ -564,7 +564,7 @@ static int options_parse(options *o, int command, int argc, char **argv)
 			if (value) die(BAD_INPUT, "--%s takes no value", option_list[id].name);
 			value = "";
 		} else if (!value) {
-			if (++i == argc)
+			if (++i == argc || strncmp(argv[i], "--", 2) == 0)
 				die(BAD_INPUT, "--%s needs a value: %s", option_list[id].name,
 						option_list[id].argument);
 			value = argv[i];

@@ -93,6 +93,8 @@ check "iters: the library's epoch drops the rest of the rows" test "$(value t.js
 check "refused: half a step" refuses "--iters 1e-1: must be a number of steps" \
     train --data named.csv --iters 1e-1 $m
 check "refused: no value" refuses "--beta needs a value" train --data named.csv --beta
+check "refused: an option for a value" refuses "--calibrate needs a value: auto|on|off" \
+    train --data named.csv --calibrate --auto-tries 1
 check "refused: stray word" refuses "unexpected argument 'named.csv'" train named.csv
 check "refused: stray word, a file" refuses "; did you mean --data named.csv?" train named.csv
 check "refused: stray word, a second file" refuses "unexpected argument 'text.csv'; options begin with --" \
