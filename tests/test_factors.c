@@ -103,7 +103,7 @@ TEST(trsm_of_four_forms)
 			for (n = 0; n <= 70; n++)
 				for (form = 0; form < 4; form++) try_trsm(form & 1, form >> 1, m, n, 1);
 	else
-		for (round = 0; round < rounds(60, test_size(400, 150), 0); round++)
+		for (round = 0; round < rounds(60, test_size(400, 80), 0); round++)
 			try_trsm(round & 1, (round >> 1) & 1, some_size(round), some_size(round / 8), 1);
 	for (form = 0; form < 4; form++) {
 		/* A single vector, contiguous or strided. */
@@ -133,7 +133,7 @@ TEST(trsm_of_four_forms)
 			if (form & 1) try_trsm(1, form >> 1, sizes[r], thin, 1);
 			else try_trsm(0, form >> 1, thin, sizes[r], 1);
 		}
-	for (round = 0; round < rounds(0, 4, 80); round++)
+	for (round = 0; round < rounds(0, test_size(4, 2), 80); round++)
 		try_trsm(round & 1, (round >> 1) & 1, test_below(701), test_below(scale == ALL ? 701 : 201),
 				1);
 }
@@ -298,7 +298,7 @@ TEST(factors_of_all_sizes)
 				if (r || n % 5 == 2) try_factor(reverse, n, 1e-3 * HUGE_REAL);
 			}
 	if (scale == SMALL) return;
-	for (n = 71; n <= 300; n += by_scale(0, test_size(13, 27), 1)) try_factor(n & 1, n, 1);
+	for (n = 71; n <= 300; n += by_scale(0, test_size(13, 47), 1)) try_factor(n & 1, n, 1);
 	/* GP__POTRF_BASE; twice that; GP__BASE. */
 	k = around(255, 259, sizes, k);
 	k = around(511, 515, sizes, k);

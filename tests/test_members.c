@@ -513,7 +513,7 @@ static int follows_its_jitter(const variant *v)
 		if (!CHECK_SAY(odvgp_step(a.m, a.X, a.Y, NULL, NULL) == ODVGP_OK, "%s: step %d", words, i))
 			break;
 		for (k = 0; k < GP__JITTERS; k++) moved += before[k].raised > a.m->unit[0].jitter[k].raised;
-		if (i % 20) continue;
+		if (i % test_size(20, 70)) continue;
 		one = two = (odvgp_real)NAN;
 		CHECK_SAY(odvgp_elbo(a.m, a.X, a.Y, 30, &one, NULL, NULL, NULL) == ODVGP_OK,
 				"%s: step %d: no bound", words, i);

@@ -327,7 +327,7 @@ TEST(products_of_small_sizes)
 			for (n = 0; n <= top; n++)
 				for (k = 0; k <= top; k++) one_product(GEMM, m, n, k, 15, 0, 0, 1);
 	} else {
-		for (r = 0; r < rounds(60, test_size(700, 300), 0); r++)
+		for (r = 0; r < rounds(60, test_size(700, 150), 0); r++)
 			one_product(GEMM, test_below(top + 1), test_below(top + 1), test_below(top + 1),
 					1 << r % 4, 0, 0, 1);
 		/* Edges, with k from 0 to a small number. */
@@ -345,7 +345,7 @@ TEST(products_of_small_sizes)
 		}
 	for (n = 0; n <= top; n++) one_product(LAUUM, n, n, n, 2, 0, 0, 1);
 	/* One size goes up to 300. */
-	for (r = 0; r < rounds(0, test_size(60, 30), 400); r++)
+	for (r = 0; r < rounds(0, test_size(60, 15), 400); r++)
 		for (routine = GEMM; routine <= LAUUM; routine++)
 			one_product(routine, some_size(r), some_size(r / 8 + 7 * (r & 1)), some_size(r / 64),
 					1 << test_below(4), (int)test_below(3), 0, 1);

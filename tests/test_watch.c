@@ -248,7 +248,7 @@ static void run_of(const job *j, int run)
 	int stops = test_size(20, 4), stride = s.calls > stops ? s.calls / stops : 1;
 	for (int k = 1; k <= s.calls; k += k < stops / 2 ? 1 : stride) stop_at(&t, k, &before, &end);
 	/* the ends of steps: the last calls before what cannot be undone */
-	for (int i = 0; i < s.reports && i < STEPS; i += test_size(1, STEPS - 1))
+	for (int i = 0; i < s.reports && i < STEPS; i += test_size(1, STEPS))
 		for (int k = s.reported[i] - test_size(4, 2); k < s.reported[i]; k++)
 			if (k > 0) stop_at(&t, k, &before, &end);
 	stop_at(&t, s.calls, &before, &end);

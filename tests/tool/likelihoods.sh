@@ -7,6 +7,7 @@ awk -F, 'BEGIN { OFS = ","; print "a,b,two,kind,grade,count,above" } {
     print $1, $2, ($1 * $2 > 0 ? 5 : 3), kind, grade, int(exp(1 + $1)), exp($3)
 }' plain.csv >kinds.csv
 steps=$(size 200 100)
+few=$(full || echo --set lik.nodes=6) # fewer nodes for classes in the short form
 k="--data kinds.csv --features a,b --iters $steps --beta 30 --gamma 40 --test-fraction 0.25"
 fit $k --target two --model two-classes.odvgp
 "$tool" info two-classes.odvgp --json >t.json
@@ -79,7 +80,7 @@ cut -d, -f1,2 kinds.csv >unlabelled.csv
 "$tool" predict --model two-classes.odvgp --data unlabelled.csv --json --out t.csv >t.json
 check "predict: no labels, no metrics of classes" test "$(values t.json accuracy brier ece confusion \
     rmse)" = "null null null null "
-train $k --target kind --model kind.odvgp --json --trace t.csv >t.json
+train $k --target kind $few --model kind.odvgp --json --trace t.csv >t.json
 check "classes: texts are softmax's" test "$(value t.json likelihood)" = softmax
 check "classes: they are learnt" holds "$(value t.json accuracy) > 0.85 &&
     $(value t.json brier) < 0.3 && $(value t.json loglik) > -0.6 && $(value t.json ece) < 0.3"
@@ -103,7 +104,7 @@ if full; then
     check "auto: many classes of many rows get shorter natural steps" grep -q ' --natgrad-step "0.19-0.047"' err.txt
 fi
 for inputs in $(full && echo a) a,b; do
-    train --data long-names.csv --features $inputs --model t.odvgp --beta 12 --iters 10 --basis coupled --warm off --set lik.nodes=6 \
+    train --data long-names.csv --features $inputs --model t.odvgp --beta 12 --iters $(size 10 2) --basis coupled --warm off --set lik.nodes=$(size 6 3) \
         --plot curves.svg >t.txt
     check "plot: 12 of 16 classes, of $inputs" sh -c '
         grep -q "12 of 16 classes\|>4 other classes<" curves.svg &&
@@ -133,7 +134,7 @@ check "likelihood ordinal, by --ordinal" holds "$(value t.json accuracy) > 0.8"
 check "likelihood ordinal: order" grep -q '"classes": \["poor", "fair", "high"\]' t.json
 awk -F, 'BEGIN { OFS = "," } NR == 1 { print "a,b,grade" } NR > 1 { print $1, $2, ($2 > 0.5 ? 2 : $1 > 0 ? 1 : "3.0") }' \
     plain.csv >grades.csv
-"$tool" train --data grades.csv --ordinal grade=1,2,3,4 --iters "$steps" --model t.odvgp --json >t.json 2>err.txt
+"$tool" train --data grades.csv --ordinal grade=1,2,3,4 --iters "$steps" --threads 1 --model t.odvgp --json >t.json 2>err.txt
 check "likelihood ordinal: levels that are numbers" grep -q '"classes": \["1", "2", "3", "4"\]' t.json
 check "likelihood ordinal: its parameters" grep -q '"likelihood_parameters": {"gap": \[[0-9.]*, [0-9.]*\], "cut": \[' t.json
 check "likelihood ordinal: said, with the remedy" grep -q 'the likelihood is ordinal; without --ordinal they are numbers$' \
@@ -246,7 +247,7 @@ check "refused: --interval of classes" refuses "--interval: classes have no limi
     predict --model kind.odvgp --data kinds.csv --interval 0.9
 check "refused: --threshold of three" refuses "--threshold: only for models of two classes" \
     predict --model kind.odvgp --data kinds.csv --threshold 0.9
-"$tool" compare $k --target kind --bases coupled,orth --beta 20 --iters 30 --test-fraction 0.2 --quiet \
+"$tool" compare $k --target kind $few --threads 1 --bases coupled,orth --beta 20 --iters 30 --test-fraction 0.2 --quiet \
     --trace trace.csv --plot curves.svg >t.txt
 check "compare: classes" grep -q "^coupled .* [01]\.[0-9]* *0\.[0-9]* *-[0-9.]*$" t.txt
 check "compare: classes, columns" grep -q " accuracy *brier *loglik$" t.txt
@@ -266,10 +267,10 @@ awk -F, 'BEGIN { OFS = "," } { print $1, $2, ($1 > 0 ? "yes" : "no") }' plain.cs
 train --data easy.csv --test-fraction 0.1 --basis coupled --beta 20 --iters 60 --lr 0.03 --model t.odvgp \
     --plot curves.svg --json >t.json
 check "plot: shares are at most 1" sh -c '! grep -q ">1\.[0-9]*[1-9]" curves.svg'
-train $k --target kind --model t.odvgp --iters 1 --json >t.json
+train $k --target kind $few --model t.odvgp --iters 1 --json >t.json
 check "sample: a function for each class" test "$(head -n 1 t.csv)" = \
     '"sample_0_big, one",sample_0_low,sample_0_mid,"sample_1_big, one",sample_1_low,sample_1_mid'
-"$tool" train $k --target kind --class-weights balanced --model weighted.odvgp --json >t.json 2>err.txt
+"$tool" train $k --target kind $few --threads 1 --class-weights balanced --model weighted.odvgp --json >t.json 2>err.txt
 check "class weights: balanced" awk -v "w=$(sed 's/.*"class_weights": \[\([^]]*\)\].*/\1/' t.json)" \
     -v "n=$(value t.json n_train)" 'BEGIN {
         split(w, weight, ", "); if (weight[1] > 0.9 || weight[2] < 1.1) exit 1
@@ -303,7 +304,7 @@ train $k --target two --model t.odvgp --class-weights 3=9,5=1 --json >t.json
 predict t.odvgp kinds.csv
 check "class weights: a heavy class is predicted more often" test \
     "$(cut -d, -f1 t.txt | grep -c 3)" -gt "$(cut -d, -f3 kinds.csv | grep -c 3)"
-"$tool" compare $k --target kind --class-weights "big, one=2.5" --bases coupled --beta 20 --iters 30 \
+"$tool" compare $k --target kind $few --threads 1 --class-weights "big, one=2.5" --bases coupled --beta 20 --iters 30 \
     --quiet >t.txt
 check "class weights: compare, a name with a comma" grep -q "^coupled .* 0\.[0-9]* *0\.[0-9]* *-[0-9.]*$" \
     t.txt
@@ -320,7 +321,8 @@ check "refused: --class-weights of nothing" refuses "all training rows have weig
     train $k --target two --class-weights 3=0,5=0 $m
 check "refused: --class-weights of numbers" refuses "--class-weights: only for classes" \
     train --data plain.csv --class-weights balanced $m
-fit $k --target kind --model half-kind.odvgp --iters 100
-fit --data kinds.csv --resume half-kind.odvgp --iters 110 --model t.odvgp
-check "resume: classes" test "$("$tool" info t.odvgp --json | grep -o '"iters": 110')"
+half=$(size 100 20)
+fit $k --target kind $few --model half-kind.odvgp --iters "$half"
+fit --data kinds.csv --resume half-kind.odvgp --iters $((half + 10)) --model t.odvgp
+check "resume: classes" test "$("$tool" info t.odvgp --json | grep -o "\"iters\": $((half + 10))")"
 check "help: likelihoods" sh -c '"$1" help train | grep -q "^  robustmax, softmax "' sh "$tool"
