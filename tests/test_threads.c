@@ -625,7 +625,7 @@ static odvgp_status call_init_data(kept *k)
 static odvgp_status call_elbo(kept *k)
 {
 	odvgp_real elbo;
-	return odvgp_elbo(k->m, k->X, k->Y, ROWS, &elbo, NULL, NULL, &k->info);
+	return odvgp_elbo(k->m, k->X, k->Y, k->cfg.N, &elbo, NULL, NULL, &k->info);
 }
 static odvgp_status call_fit_q(kept *k)
 {
@@ -742,7 +742,8 @@ TEST(calls_take_little_stack)
 	int i, c, least = 0, train = 0;
 	fill_data(X, Y, ROWS, INPUTS, OUTPUTS);
 	for (i = 0; i < 2 * test_isas.count; i++) {
-		odvgp_config cfg = odvgp_config_defaults(ROWS, INPUTS, OUTPUTS, 33, 50);
+		odvgp_config cfg = odvgp_config_defaults(
+				test_size(ROWS, 700), INPUTS, OUTPUTS, 33, 50);
 		int stack = i % 2;
 		kept k;
 		if (stack && test_size(0, i / 2 < test_isas.count - 1)) continue;
