@@ -2327,6 +2327,9 @@ static inline float gp__arm_sqrt(float x)
 #define GP__ARM_ROW(row, sum) \
 	"vldm " row "!, {s4-s7}; vmla.f32 " sum ", s0, s4; vmla.f32 " sum ", s1, s5;" \
 	"vmla.f32 " sum ", s2, s6; vmla.f32 " sum ", s3, s7;"
+#define GP__ARM_ADD(row, w) \
+	"vldm " row "!, {s4-s7}; vmla.f32 s0, s4, " w "; vmla.f32 s1, s5, " w ";" \
+	"vmla.f32 s2, s6, " w "; vmla.f32 s3, s7, " w ";"
 #define GP__ARM_BY(width, n, code, ...) \
 	if ((n) >= width) { \
 		size_t k = (size_t)(n) / width; \
@@ -2342,10 +2345,8 @@ static inline float gp__arm_sqrt(float x)
 #define GP__ARM_DOT(n, a, b, sum) \
 	GP__ARM_BY(4, n, "vldm %1!, {s0-s3};" GP__ARM_ROW("%2", "%3"), "+r"(a), "+r"(b), "+t"(sum))
 #define GP__ARM_AXPY(n, w, x, to) \
-	GP__ARM_BY(4, n, \
-			"vldm %1!, {s0-s3}; vldm %2, {s4-s7}; vmla.f32 s4, s0, %3; vmla.f32 s5, s1, %3;" \
-			"vmla.f32 s6, s2, %3; vmla.f32 s7, s3, %3; vstm %2!, {s4-s7};", \
-			"+r"(x), "+r"(to), "+t"(w))
+	GP__ARM_BY(4, n, "vldm %2, {s0-s3};" GP__ARM_ADD("%1", "%3") "vstm %2!, {s0-s3};", "+r"(x), \
+			"+r"(to), "+t"(w))
 #define GP__ARM_TURN(n, x, c, s, v) \
 	GP__ARM_BY(2, n, \
 			"vldm %1, {s0-s1}; vldm %2!, {s2-s3}; vldm %3!, {s4-s5}; vmul.f32 s6, s2, s0;" \
@@ -2370,6 +2371,7 @@ static inline float gp__arm_sqrt(float x)
 #define GP__COUNT(array) ((ptrdiff_t)(sizeof(array) / sizeof((array)[0])))
 
 #define GP__FOR(i, n)         for (ptrdiff_t i = 0; i < (n); i++)
+#define GP__EACH(i, n)        for (size_t i = 0; i < (n); i++)
 #define GP__FROM(i, from, to) for (ptrdiff_t i = from; i < (to); i++)
 
 #if defined(__GNUC__)
@@ -13732,8 +13734,8 @@ ODVGP_API GP__COLD size_t odvgp_online_seal(odvgp_online *o, odvgp_info *info)
 
 	with an inverse, T = L_H^-1 B^T K(Zb,x) and c = B L_H^-T T.
 
-	A row costs a Cortex-M4F about 600 + (M + Mg) (4 C + 26) instructions for C columns and an rbf,
-	3 M^2 more for the variance of each output and its gradient.
+	A row costs a Cortex-M4F about 600 + (M + Mg) (4 C + 33) instructions for C columns and an rbf,
+	3 M^2 more for each variance, twice as many with gradients.
 
 	To add a base kernel, add its case in gp__rows_base; a likelihood, in gp__y_ok and gp__row_y. */
 
@@ -13874,9 +13876,19 @@ static uint32_t gp__rows_sum(const gp__compact *p)
 	return sum;
 }
 
+/*	What gradients need and predictions do not link. */
+struct gp__row;
+typedef struct {
+	void (*kernels)(const struct gp__row *, size_t n, const odvgp_real *Z, odvgp_real *to);
+	void (*slopes)(const struct gp__row *, size_t n, const odvgp_real *z, const odvgp_real *w,
+			size_t step, size_t q, const odvgp_real *v);
+	void (*gradients)(struct gp__row *, size_t i, size_t n, const odvgp_gradient *to);
+} gp__row_more;
+
 /*	A unit's prediction in the caller's scratch, gp__row_init bytes; more: with gradients. */
 typedef struct gp__row {
 	const gp__compact *p;
+	const gp__row_more *more; /* or NULL */
 	gp__compact_view v;
 	size_t first, P; /* the unit's processes */
 	int bad; /* X is not finite here: the prior's moments stand */
@@ -13884,24 +13896,16 @@ typedef struct gp__row {
 	/* [columns]; [room], k(Z,x) of beta's points and an expression's operands; [P] of all units */
 	odvgp_real *u, *A, *mean, *var;
 	size_t room;
-	/* k(Z,x) of n > 0 points, or k(x,x) at u itself, `to` [n]; slope: [n,groups] for gradients */
-	void (*kernels)(const struct gp__row *, size_t n, const odvgp_real *Z, odvgp_real *to,
-			odvgp_real *slope);
-	odvgp_real *T; /* [M] for gradients or an inverse */
-	/* for gradients: slope [room+1,groups] or NULL, c [P,M+1], derivatives in u [P,columns] and, of
-	   all units, in X [P,D]; hooks, or NULL, so that predictions do not link them */
-	odvgp_real *slope, *c, *mean_by_u, *var_by_u, *mean_by_x, *var_by_x;
-	void (*slopes)(const struct gp__row *, size_t n, const odvgp_real *z, const odvgp_real *slope,
-			const odvgp_real *w, size_t step, odvgp_real *to);
-	void (*weights)(struct gp__row *, size_t q, const odvgp_real *R, int kept);
-	void (*gradients)(struct gp__row *);
-	void (*put)(const struct gp__row *, size_t i, size_t n, const odvgp_gradient *to);
-	/* NULL, or stores moments of y instead and returns 0 if they are finite; classes' work [y_rows] */
-	odvgp_real (*y)(struct gp__row *, size_t i, size_t n, const odvgp_gradient *to);
-	odvgp_real *share;
+	/* [M] for an inverse, [P,M] for gradients; behind A, like c: kernels may use both */
+	odvgp_real *T;
+	/* for gradients: [base kernels,GP__ROWS_SLOPES] in the geometry, x's own at M; [M+1]; in u, of
+	   means, then variances, [2P,columns]; in X [D] */
+	odvgp_real *slope, *c, *by_u, *by_x;
+	odvgp_real *share; /* [y_rows] of classes */
 	odvgp_real *x, *steep; /* [D] of transformed columns, and their derivatives */
 } gp__row;
 
+#define GP__ROWS_SLOPES(p) ((p)->M + GP__MAX(17, 2 + (p)->nodes / 2))
 static size_t gp__row_init(const gp__compact *p, gp__row *r, size_t more, void *scratch)
 {
 	size_t P = p->P, operands = p->nodes / 2, C = more * p->columns;
@@ -13914,33 +13918,23 @@ static size_t gp__row_init(const gp__compact *p, gp__row *r, size_t more, void *
 	at += (reals) * sizeof(odvgp_real);
 	GP__PLACE(u, p->columns)
 	GP__PLACE(A, r->room)
+	GP__PLACE(T, p->M * (more ? r->P : p->factor != GP__FACTOR_OF_S))
+	GP__PLACE(c, more * (p->M + 1))
 	GP__PLACE(mean, P)
 	GP__PLACE(var, P)
-	GP__PLACE(T, more || p->factor != GP__FACTOR_OF_S ? p->M : 0)
-	GP__PLACE(slope, more * (r->room + 1) * p->groups)
-	GP__PLACE(c, more * (p->M + 1) * r->P)
-	GP__PLACE(mean_by_u, r->P * C)
-	GP__PLACE(var_by_u, r->P * C)
-	GP__PLACE(mean_by_x, more * P * p->D)
-	GP__PLACE(var_by_x, more * P * p->D)
+	GP__PLACE(slope, more * (r->room + 1) * (1 + operands))
+	GP__PLACE(by_u, 2 * r->P * C)
+	GP__PLACE(by_x, more * p->D)
 	GP__PLACE(share, p->y_rows > p->T ? p->y_rows : 0)
 	if (GP__ROWS_TRANSFORMS(p)) {
 		GP__PLACE(x, p->D)
 		GP__PLACE(steep, p->D)
 	}
 #undef GP__PLACE
-	if (!more) r->slope = NULL;
 	return (size_t)(at - (uintptr_t)scratch);
 }
 
 #ifdef ODVGP_PREDICT_ONLY
-GP__INLINE odvgp_real gp__rows_distance(size_t n, const odvgp_real *x, const odvgp_real *z)
-{
-	odvgp_real s = 0;
-	for (const odvgp_real *end = x + n; x != end; x++, z++) s += (*x - *z) * (*x - *z);
-	return s;
-}
-
 GP__INLINE odvgp_real gp__rows_dot(size_t n, const odvgp_real *a, const odvgp_real *b)
 {
 	odvgp_real sum = 0;
@@ -13948,14 +13942,6 @@ GP__INLINE odvgp_real gp__rows_dot(size_t n, const odvgp_real *a, const odvgp_re
 	if (n > 0) do sum += *a++ * *b++;
 		while (--n > 0);
 	return sum;
-}
-
-/*	to += w x. */
-GP__INLINE void gp__rows_add(size_t n, odvgp_real w, const odvgp_real *x, odvgp_real *to)
-{
-	GP__ARM_AXPY(n, w, x, to)
-	if (n > 0) do *to++ += w * *x++;
-		while (--n > 0);
 }
 
 /* --- elementary functions, without libm or branches --- */
@@ -14065,42 +14051,44 @@ GP__INLINE odvgp_real gp__rows_value(
 /*	Its derivative in s, from the value k and t. */
 GP__INLINE odvgp_real gp__rows_slope(uint32_t kind, odvgp_real by, odvgp_real k, odvgp_real t)
 {
-	odvgp_real q = 1 + (t *= GP__LN2), slope = GP__R(-0.5) * by * k;
-	if (kind == GP__MATERN12) return t > 0 ? slope / t : 0;
-	if (kind == GP__MATERN32) return 3 * slope / q;
-	return kind == GP__MATERN52 ? 5 * slope * q / (3 * q + t * t) : slope;
+	odvgp_real q = 1 + (t *= GP__LN2);
+	if (kind == GP__MATERN12) return t > 0 ? GP__R(-0.5) * by * k / t : 0;
+	if (kind == GP__MATERN32) return GP__R(-1.5) * by * k / q;
+	return kind == GP__MATERN52 ? GP__R(-2.5) * by * k * q / (3 * q + t * t) : GP__R(-0.5) * by * k;
 }
 
-/*	A base kernel's value at the geometry s, and its derivative in s. self: of a point with
-	itself. */
+#define GP__ROWS_IS(KIND) (kind == GP__##KIND && GP__KERNEL_HAS(GP__##KIND))
+
+/*	A base kernel's value at the geometry s, and its derivative in s. self: of x itself. */
 static odvgp_real gp__rows_base(
 		uint32_t node, const odvgp_real *par, odvgp_real s, int self, odvgp_real *slope)
 {
 	uint32_t kind = node & 255;
-	odvgp_real v = par[0], by = par[1], e;
+	odvgp_real v = par[0], by = par[1];
 	*slope = 0;
-	if (kind == GP__CONSTANT && GP__KERNEL_HAS(GP__CONSTANT)) return v;
-	if (kind == GP__WHITE && GP__KERNEL_HAS(GP__WHITE)) return self ? v : 0;
+	if (GP__ROWS_IS(CONSTANT)) return v;
+	if (GP__ROWS_IS(WHITE)) return self ? v : 0;
 	if (kind == GP__LINEAR && (GP__KERNEL_HAS(GP__LINEAR) || GP__KERNEL_HAS(GP__ADDITIVE))) {
 		*slope = v;
 		return v * s;
 	}
-	if (kind == GP__POLYNOMIAL && GP__KERNEL_HAS(GP__POLYNOMIAL)) {
+	if (GP__ROWS_IS(POLYNOMIAL)) {
 		odvgp_real t = v * s + par[2], power = 1;
 		for (uint32_t k = node >> 16; k > 1; k--) power *= t;
 		*slope = v * (odvgp_real)(node >> 16) * power;
 		return power * t;
 	}
-	odvgp_real plus = 0, c[4], t;
-	if (kind == GP__RQ && GP__KERNEL_HAS(GP__RQ)) { /* an rbf of log(1 + plus) */
-		plus = GP__MIN(GP__R(GP__FAR), by * s / (2 * par[2]));
-		s = par[2] * gp__rows_log1p(plus);
+	odvgp_real c[4], t, outer = 1;
+	if (GP__ROWS_IS(RQ)) { /* an rbf of log(1 + t) */
+		t = GP__MIN(GP__R(GP__FAR), by * s / (2 * par[2]));
+		s = par[2] * gp__rows_log1p(t);
+		outer = GP__R(0.5) * by / (1 + t);
+		by = 2;
 	}
-	gp__rows_law(kind, v, kind == GP__RQ ? 2 : by, c);
-	e = gp__rows_value(kind, c, s, &t);
-	*slope = gp__rows_slope(kind, kind == GP__RQ ? 2 : by, e, t);
-	if (kind == GP__RQ && GP__KERNEL_HAS(GP__RQ)) *slope *= GP__R(0.5) * by / (1 + plus);
-	return e;
+	gp__rows_law(kind, v, by, c);
+	v = gp__rows_value(kind, c, s, &t);
+	*slope = outer * gp__rows_slope(kind, by, v, t);
+	return v;
 }
 
 /*	additive's function of one column at the distance t, and its derivative in t^2 to slope. */
@@ -14110,14 +14098,36 @@ static odvgp_real gp__rows_column(odvgp_real v, odvgp_real t, odvgp_real *slope)
 	return gp__rows_base(GP__MATERN52, par, t * t, 0, slope);
 }
 
-/*	x <- L^-T x. */
-static void gp__rows_solve_transposed(size_t n, const odvgp_real *L, odvgp_real *x)
+/*	to += w0 a + w1 b + w2 c + w3 d of n numbers; b is `gap` behind a, c `more` than that behind b,
+	d 2 `more` behind c. */
+static void gp__rows_add_four(size_t n, const odvgp_real *a, size_t gap, size_t more,
+		odvgp_real w0, odvgp_real w1, odvgp_real w2, odvgp_real w3, odvgp_real *to)
 {
-	const odvgp_real *row = L + n * (n + 1) / 2;
+	const odvgp_real *b = a + gap, *c = b + gap + more, *d = c + gap + 2 * more;
+	GP__ARM_BY(4, n,
+			"vldm %5, {s0-s3};" GP__ARM_ADD("%1", "%6") GP__ARM_ADD("%2", "%7")
+			GP__ARM_ADD("%3", "%8") GP__ARM_ADD("%4", "%9") "vstm %5!, {s0-s3};",
+			"+r"(a), "+r"(b), "+r"(c), "+r"(d), "+r"(to), "+t"(w0), "+t"(w1), "+t"(w2), "+t"(w3))
+	for (; n > 0; n--) *to++ += w0 * *a++ + w1 * *b++ + w2 * *c++ + w3 * *d++;
+}
+
+/*	x <- L^-T x; four rows share loads and stores of x. */
+static void gp__rows_solve_back(size_t n, const odvgp_real *L, odvgp_real *x)
+{
+	const odvgp_real *d = L + n * (n + 1) / 2;
+	while (n > 3) {
+		const odvgp_real *c = (d -= n) - n + 1, *b = c - n + 2, *a = b - n + 3;
+		odvgp_real *to = x + (n -= 4);
+		to[3] *= d[n + 3];
+		to[2] = (to[2] - to[3] * d[n + 2]) * c[n + 2];
+		to[1] = (to[1] - to[3] * d[n + 1] - to[2] * c[n + 1]) * b[n + 1];
+		to[0] = (to[0] - to[3] * d[n] - to[2] * c[n] - to[1] * b[n]) * a[n];
+		gp__rows_add_four(n, d = a, n + 1, 1, -to[0], -to[1], -to[2], -to[3], x);
+	}
 	while (n > 0) {
-		row -= n--;
-		x[n] *= row[n];
-		gp__rows_add(n, -x[n], row, x);
+		d -= n--;
+		x[n] *= d[n];
+		GP__EACH(k, n) x[k] -= x[n] * d[k];
 	}
 }
 
@@ -14152,8 +14162,7 @@ static odvgp_real gp__rows_solve(size_t n, const odvgp_real *L, odvgp_real *x)
 	return square;
 }
 
-/*	|T|^2 for T = R^T A, R^T packed by rows from *R on, which moves behind it. T, or NULL: stored;
-	may be A. */
+/*	|T|^2 for T = R^T A, R^T packed by rows from *R on, which moves behind it. T, or NULL: stored. */
 static odvgp_real gp__rows_product(
 		size_t n, const odvgp_real **R, const odvgp_real *A, odvgp_real *T)
 {
@@ -14166,13 +14175,26 @@ static odvgp_real gp__rows_product(
 	return square;
 }
 
-/*	to <- to + sign R T. */
+/*	to <- to - R T. */
 static void gp__rows_product_back(
-		size_t n, odvgp_real sign, const odvgp_real **R, const odvgp_real *T, odvgp_real *to)
+		size_t n, const odvgp_real **R, const odvgp_real *T, odvgp_real *to)
 {
-	const odvgp_real *row = *R;
-	for (; n > 0; row += n--) gp__rows_add(n, sign * *T++, row, to++);
-	*R = row;
+	const odvgp_real *a = *R;
+	for (; n > 3; n -= 4) {
+		const odvgp_real *b = a + n, *c = b + n - 1, *d = c + n - 2;
+		const odvgp_real w0 = -T[0], w1 = -T[1], w2 = -T[2], w3 = -T[3];
+		to[0] += w0 * a[0];
+		to[1] += w0 * a[1] + w1 * b[0];
+		to[2] += w0 * a[2] + w1 * b[1] + w2 * c[0];
+		to[3] += w0 * a[3] + w1 * b[2] + w2 * c[1] + w3 * d[0];
+		T += 4;
+		to += 4;
+		gp__rows_add_four(n - 4, a + 4, n - 1, (size_t)0 - 1, w0, w1, w2, w3, to);
+		a = d + n - 3;
+	}
+	for (; n > 0; n--, T++, to++)
+		GP__EACH(k, n) to[k] -= *T * *a++;
+	*R = a;
 }
 
 /* --- kernel values --- */
@@ -14234,8 +14256,11 @@ GP__NOINLINE void gp__row_radial(const gp__row *r, uint32_t node, size_t before,
 			: "r"(u), "r"(end), "r"(power), "r"(law), "r"(skip), "r"(GP__POWER_LEAST)
 			: "s8", "s9", "s10", "s11", "s12", "s13", "s14", "s15", GP__ARM_S0_S7);
 #else
-	for (; n > 0; n--, Z += columns)
-		*to++ = gp__rows_value(kind, law, gp__rows_distance(own, u, Z), at++);
+	for (; n > 0; n--, Z += columns) {
+		odvgp_real s = 0;
+		GP__EACH(k, own) s += (u[k] - Z[k]) * (u[k] - Z[k]);
+		*to++ = gp__rows_value(kind, law, s, at++);
+	}
 #endif
 }
 
@@ -14260,14 +14285,20 @@ GP__NOINLINE void gp__row_other(const gp__row *r, uint32_t t, size_t before, siz
 	}
 }
 
+/*	Columns before those of group g. */
+GP__INLINE size_t gp__row_before(const gp__row *r, uint32_t g)
+{
+	size_t before = 0;
+	for (; g > 0; g--) before += r->v.group[g - 1] >> 8;
+	return before;
+}
+
 /*	Node t, a base kernel, at n > 0 points, or with Z = r->u at x itself; at [n] as of these. */
 static void gp__row_leaf(const gp__row *r, uint32_t t, size_t n, const odvgp_real *Z,
 		odvgp_real *to, odvgp_real *at)
 {
 	uint32_t node = r->v.node[t], kind = node & 255;
-	size_t before = 0;
-	for (uint32_t g = kind < GP__CONSTANT ? node >> 8 & 255 : 0; g > 0; g--)
-		before += r->v.group[g - 1] >> 8;
+	size_t before = gp__row_before(r, kind < GP__CONSTANT ? node >> 8 & 255 : 0);
 	if (!GP__ROWS_RADIAL(kind)) gp__row_other(r, t, before, n, Z + before, to, at);
 	else if (Z != r->u) gp__row_radial(r, t, before, n, Z + before, to, at);
 	else {
@@ -14276,75 +14307,74 @@ static void gp__row_leaf(const gp__row *r, uint32_t t, size_t n, const odvgp_rea
 	}
 }
 
-/*	Nodes in their order work on a stack, which begins at `to` in r->A. */
-static void gp__row_values(const gp__row *r, size_t n, const odvgp_real *Z, odvgp_real *to,
-		odvgp_real *slope)
+/*	A base kernel's derivatives from n values k and, in d, t of gp__rows_law. */
+static void gp__rows_slopes(
+		uint32_t kind, odvgp_real by, size_t n, const odvgp_real *k, odvgp_real *d)
+{
+	odvgp_real *end = d + n;
+#define GP__X(own) \
+	if (kind == GP__##own) do *d = gp__rows_slope(GP__##own, by, *k++, *d); \
+		while (++d != end);
+	GP__X(RBF) GP__X(MATERN12) GP__X(MATERN32) GP__X(MATERN52) GP__X(PERIODIC)
+#undef GP__X
+}
+
+/*	Multiplies the derivatives of product t's base kernels, whose rows end at d, by the other
+	operand's n values: `left`, then right. */
+static void gp__row_product(
+		const gp__row *r, uint32_t t, size_t n, const odvgp_real *left, odvgp_real *d)
+{
+	const uint32_t *node = r->v.node;
+	uint32_t a = node[t] >> 8 & 255, first = a;
+	while ((node[first] & 255) >= GP__ROWS_SUM) first = node[first] >> 8 & 255;
+	for (uint32_t k = first; k <= t; k += 2) {
+		const odvgp_real *by = k - first < t - a ? left : left + n, *end = by + n;
+		d -= GP__ROWS_SLOPES(r->p);
+		for (odvgp_real *at = d; by != end; by++) *at++ *= *by;
+	}
+}
+
+/*	Nodes in their order work on a stack, which begins at `to` in r->A; more: with derivatives. */
+GP__INLINE void gp__row_nodes(
+		const gp__row *r, size_t n, const odvgp_real *Z, odvgp_real *to, int more)
 {
 	uint32_t nodes = r->p->nodes;
-	(void)slope;
+	odvgp_real *slope = more ? r->slope + (Z == r->u ? r->p->M : 0) : NULL;
 	for (size_t m; n > 0; n -= m, Z += m * r->p->columns, to += m) {
-		odvgp_real *top = to, *a;
+		odvgp_real *top = to, *a, *d = slope;
 		m = GP__MIN((size_t)(r->A + r->room - to) / (1 + nodes / 2), n);
 		for (uint32_t t = 0; t < nodes; t++) {
 			uint32_t kind = r->v.node[t] & 255;
 			if (kind < GP__ROWS_SUM) {
-				gp__row_leaf(r, t, m, Z, top, top);
+				gp__row_leaf(r, t, m, Z, top, more ? d : top);
+				if (more && GP__ROWS_RADIAL(kind))
+					gp__rows_slopes(kind, r->v.par[3 * t + 1], m, top, d);
 				top += m;
+				if (more) d += GP__ROWS_SLOPES(r->p);
 				continue;
 			}
 			a = top -= m;
+			if (more && kind == GP__ROWS_PRODUCT) gp__row_product(r, t, m, a - m, d);
 			if (kind == GP__ROWS_SUM)
 				while (a-- > top - m) *a += a[m];
 			else
 				while (a-- > top - m) *a *= a[m];
 		}
+		if (more) slope += m;
 	}
 }
 
-/*	The same with derivatives. */
-GP__NOINLINE void gp__row_tree(const gp__row *r, size_t n, const odvgp_real *Z, odvgp_real *to,
-		odvgp_real *slope)
+static void gp__row_derivatives(
+		const gp__row *r, size_t n, const odvgp_real *Z, odvgp_real *to)
 {
-	uint32_t nodes = r->p->nodes, groups = r->p->groups;
-	odvgp_real value[GP__MAX_NODES], d[GP__MAX_NODES];
-	for (; n > 0; n--, Z += r->p->columns, slope += groups) {
-		for (uint32_t t = 0; t < nodes; t++) {
-			uint32_t kind = r->v.node[t] & 255, a = r->v.node[t] >> 8 & 255;
-			if (kind == GP__ROWS_SUM) value[t] = value[a] + value[t - 1];
-			else if (kind == GP__ROWS_PRODUCT) value[t] = value[a] * value[t - 1];
-			else gp__row_leaf(r, t, 1, Z, value + t, d + t);
-			if (GP__ROWS_RADIAL(kind) && kind < GP__ROWS_SUM)
-				d[t] = gp__rows_slope(kind, r->v.par[3 * t + 1], value[t], d[t]);
-		}
-		*to++ = value[nodes - 1];
-		/* value[t] becomes dk/d(value of t) in turn; what operands had is read before */
-		for (uint32_t g = 0; g < groups; g++) slope[g] = 0;
-		value[nodes - 1] = 1;
-		for (uint32_t t = nodes; t-- > 0;) {
-			uint32_t kind = r->v.node[t] & 255, a = r->v.node[t] >> 8 & 255;
-			if (kind < GP__ROWS_SUM) {
-				if (a != 255) slope[a] += value[t] * d[t];
-				continue;
-			}
-			odvgp_real left = kind == GP__ROWS_SUM ? 1 : value[a];
-			value[a] = kind == GP__ROWS_SUM ? value[t] : value[t] * value[t - 1];
-			value[t - 1] = value[t] * left;
-		}
-	}
+	gp__row_nodes(r, n, Z, to, 1);
 }
 
-/*	Of one base kernel of a distance they follow from its values and t. */
-static void gp__row_derivatives(const gp__row *r, size_t n, const odvgp_real *Z, odvgp_real *to,
-		odvgp_real *slope)
+/*	k(Z,x) of n > 0 points, or k(x,x) at u itself, `to` [n]. */
+static void gp__row_kernels(const gp__row *r, size_t n, const odvgp_real *Z, odvgp_real *to)
 {
-	uint32_t kind = r->v.node[0] & 255;
-	odvgp_real by = r->v.par[1];
-	if (!r->single) {
-		gp__row_tree(r, n, Z, to, slope);
-		return;
-	}
-	gp__row_radial(r, 0, 0, n, Z, to, slope);
-	for (; n > 0; n--, slope++) *slope = gp__rows_slope(kind, by, *to++, *slope);
+	if (r->more) r->more->kernels(r, n, Z, to);
+	else gp__row_nodes(r, n, Z, to, 0);
 }
 
 /* --- mean, var, gradients --- */
@@ -14357,16 +14387,16 @@ static void gp__row_sums(gp__row *r, size_t n, const odvgp_real *a)
 	if (P == 1) *mean += gp__rows_dot(n, r->A, a);
 	else
 		for (const odvgp_real *k = r->A; n > 0; n--, k++)
-			for (size_t q = 0; q < P; q++) mean[q] += *k * *a++;
+			GP__EACH(q, P) mean[q] += *k * *a++;
 }
 
 /*	Process q's T, stored if r->T has room, and |T|^2. */
 static odvgp_real gp__row_factor(gp__row *r, size_t q, const odvgp_real **R)
 {
 	size_t M = r->p->M, Mr = r->p->M_factor;
-	odvgp_real *T = r->p->factor == GP__FACTOR_OF_S && !r->slope ? NULL : r->T, square;
+	odvgp_real *T = r->more ? r->T + q * M : r->p->factor == GP__FACTOR_OF_S ? NULL : r->T, square;
 	if (r->p->factor == GP__DIAGONAL_OF_INVERSE && GP__MEMBERS_INVERSE)
-		for (size_t j = 0; j < M; j++) T[j] = *(*R)++ * r->A[j];
+		GP__EACH(j, M) T[j] = *(*R)++ * r->A[j];
 	else {
 		square = gp__rows_product(Mr, R, r->A, T);
 		if (M != Mr) square += gp__rows_product(M - Mr, R, r->A + Mr, T ? T + Mr : NULL);
@@ -14375,171 +14405,172 @@ static odvgp_real gp__row_factor(gp__row *r, size_t q, const odvgp_real **R)
 	return GP__MEMBERS_INVERSE ? gp__rows_solve(M, r->v.L + q * (M * (M + 1) / 2), T) : 0;
 }
 
-/*	c of process q, and behind it -1 for dk(x,x), where both points move; kept 0: without the part
-	that is not above 0. T is lost. */
-static void gp__row_weights(gp__row *r, size_t q, const odvgp_real *R, int kept)
+/*	Adds sum_j w_j dk(z_j,x)/du, w_j each `step`, to row q of by_u, without the factor 2 of distances
+	and -1 of products. v: the same of v_j to row q + P, or NULL. T of the first process or, without
+	v, r->A is lost. */
+static void gp__row_slopes(const gp__row *r, size_t n, const odvgp_real *z, const odvgp_real *w,
+		size_t step, size_t q, const odvgp_real *v)
 {
-	size_t M = r->p->M, Mr = r->p->M_factor;
-	int dense = r->p->factor == GP__FACTOR_OF_S;
-	const odvgp_real sign = dense ? GP__R(-1) : GP__R(1),
-					 *L = r->v.L + (dense ? 0 : q * (M * (M + 1) / 2));
-	odvgp_real *c = r->c + q * (M + 1);
-	const odvgp_real *A = r->A, on = dense && kept ? 1 : 0;
-	for (size_t j = 0; j < M; j++) c[j] = on * A[j];
-	c[M] = kept ? GP__R(-1) : 0;
-	if (!dense && !kept) return;
-	if (!dense) gp__rows_solve_transposed(M, L, r->T);
-	if (r->p->factor == GP__DIAGONAL_OF_INVERSE)
-		for (size_t j = 0; j < M; j++) c[j] = R[j] * r->T[j];
-	else {
-		gp__rows_product_back(Mr, sign, &R, r->T, c);
-		gp__rows_product_back(M - Mr, sign, &R, r->T + Mr, c + Mr);
+	const size_t columns = r->p->columns, also = r->P * columns;
+	odvgp_real *slope = r->slope + (z == r->u ? r->p->M : 0), *to = r->by_u + q * columns;
+	if (step > 1) {
+		odvgp_real *own = v ? r->T : r->A;
+		GP__EACH(j, n) own[j] = w[j * step];
+		w = own;
 	}
-	if (dense) gp__rows_solve_transposed(M, L, c);
-}
-
-/*	Adds sum_j w_j dk(z_j,x)/du to `to` [columns], without the factor 2 of distances and -1 of
-	products. slope [n,groups]; w_j are step apart. r->A is lost. */
-static void gp__row_slopes(const gp__row *r, size_t n, const odvgp_real *z, const odvgp_real *slope,
-		const odvgp_real *w, size_t step, odvgp_real *to)
-{
-	size_t columns = r->p->columns, groups = r->p->groups;
-	const odvgp_real *u = r->u;
-	for (size_t g = 0; g < groups; g++) {
-		int product = (r->v.group[g] & 255) == GP__INNER_PRODUCT;
-		int by_column = GP__ROWS_BY_COLUMN(r->v.group[g]);
-		const odvgp_real *d = slope + g, *wj = w;
-		odvgp_real *A = r->A;
-		size_t j = n;
-		do {
-			*A++ = *wj * *d;
-			wj += step;
-			d += groups;
-		} while (--j > 0);
-		for (size_t left = r->v.group[g] >> 8, two; left > 0; left -= two) {
-			const odvgp_real *at = z;
-			j = n;
-			A = r->A;
-			two = 1;
-			if (by_column) {
-				odvgp_real v = r->v.variance[u - r->u];
-				for (odvgp_real by; j > 0; j--, at += columns) {
-					gp__rows_column(v, *u - *at, &by);
-					*to += *A++ * by * (*u - *at);
-				}
-			}
+	for (const uint32_t *node = r->v.node, *last = node + r->p->nodes; node < last; node++) {
+		const odvgp_real *d = slope;
+		uint32_t g = *node >> 8 & 255, group = r->v.group[g];
+		if ((*node & 255) >= GP__ROWS_SUM) continue;
+		slope += GP__ROWS_SLOPES(r->p);
+		int product = (group & 255) == GP__INNER_PRODUCT;
+		if (g == 255 || (z == r->u && !product)) continue;
+		size_t c = gp__row_before(r, g), end = c + (group >> 8);
 #ifdef GP__ARM_FPU
-			if (left > 1 && !by_column) {
-				odvgp_real u0 = product ? 0 : u[0], u1 = product ? 0 : u[1];
-				size_t row = columns * sizeof *z;
-				GP__ARM_BY(1, j,
-						"vldm %1!, {s0}; vldm %2, {s2-s3}; add %2, %2, %3; vsub.f32 s2, %4, s2;"
-						"vsub.f32 s3, %5, s3; vmla.f32 %6, s0, s2; vmla.f32 %7, s0, s3;",
-						"+r"(A), "+r"(at), "+r"(row), "+t"(u0), "+t"(u1), "+t"(to[0]), "+t"(to[1]))
-				two = 2;
+		while (c < end && !GP__ROWS_BY_COLUMN(group)) {
+			/* two columns; behind the last one there are numbers */
+			const odvgp_real *wj = w, *vj = v, *dj = d, *at = z + c;
+			odvgp_real u0 = product ? 0 : r->u[c], u1 = product ? 0 : r->u[c + 1];
+			odvgp_real s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+			size_t j = v ? n : 0 - n, one = v ? 1 : (size_t)0 - 1; /* negative without v */
+			__asm__ volatile("cmp %0, #0; 1: vldm %1!, {s0}; vldm %2!, {s1}; vldm %3, {s2-s3};"
+				"add %3, %3, %9; vmul.f32 s0, s0, s1; vsub.f32 s2, %10, s2; vsub.f32 s3, %11, s3;"
+				"vmla.f32 %5, s0, s2; vmla.f32 %6, s0, s3; bmi 2f; vldm %4!, {s0};"
+				"vmul.f32 s0, s0, s1; vmla.f32 %7, s0, s2; vmla.f32 %8, s0, s3;"
+				"2: subs %0, %0, %12; bne 1b"
+				: "+r"(j), "+r"(wj), "+r"(dj), "+r"(at), "+r"(vj), "+t"(s0), "+t"(s1), "+t"(s2), "+t"(s3)
+				: "r"(columns * sizeof *z), "t"(u0), "t"(u1), "r"(one) : GP__ARM_S0_S7);
+			for (int k = 0; k < 2 && c < end; k++, c++, s0 = s1, s2 = s3) {
+				to[c] += s0;
+				if (v) to[c + also] += s2;
 			}
-#endif
-			for (; j > 0; j--, at += columns) *to += *A++ * ((product ? 0 : *u) - *at);
-			u += two;
-			z += two;
-			to += two;
 		}
+#endif
+		GP__EACH(j, c < end ? n : 0)
+			for (size_t k = c; k < end; k++) {
+				odvgp_real off = (product ? 0 : r->u[k]) - z[j * columns + k], by = 1;
+				if (GP__ROWS_BY_COLUMN(group)) gp__rows_column(r->v.variance[k], off, &by);
+				off *= by * d[j];
+				to[k] += w[j] * off;
+				if (v) to[k + also] += v[j] * off;
+			}
 	}
 }
 
-/*	by_x [P,D] += scale times the derivatives by_u of the unit's processes. */
-static void gp__row_to_x(
-		const gp__row *r, odvgp_real scale, const odvgp_real *by_u, odvgp_real *by_x)
-{
-	const gp__compact_view *v = &r->v;
-	size_t D = r->p->D, columns = r->p->columns;
-	by_x += r->first * D;
-	for (size_t q = 0; q < r->P; q++, by_x += D, by_u += columns)
-		for (size_t g = 0, c = 0, end = 0; g < r->p->groups; g++)
-			for (end += v->group[g] >> 8; c < end; c++) {
-				odvgp_real d = by_u[c] * v->factor[c];
-				uint32_t geometry = v->group[g] & 255, x = v->source[c];
-				if (geometry == GP__CIRCLE && GP__KERNEL_HAS(GP__PERIODIC)) {
-					/* (cos, sin) moves along (-sin, cos) */
-					d = by_u[c + 1] * r->u[c] - by_u[c] * r->u[c + 1];
-					d *= GP__R(6.28318530717958647692) * v->factor[c];
-					c++;
-				}
-				by_x[x] += (geometry == GP__INNER_PRODUCT ? -scale : 2 * scale) * d;
-			}
-}
-
-/*	Means of the unit's processes; with features, K(Zb,x) to A. */
-static void gp__row_mean(gp__row *r, const odvgp_real *x, int features)
+/*	Means and, with `variance`, variances of the unit's processes; A becomes L^-1 k(Zb,x). NaN, which
+	only overflow causes, stays NaN. */
+static void gp__row_moments(gp__row *r, const odvgp_real *x, int variance)
 {
 	const gp__compact *p = r->p;
 	const gp__compact_view *v = &r->v;
-	odvgp_real *mean = r->mean + r->first;
-	const odvgp_real *alpha = p->flags & GP__ROWS_NO_ALPHA ? NULL : v->alpha, *A = v->A;
+	int dense = p->factor == GP__FACTOR_OF_S;
+	odvgp_real *mean = r->mean + r->first, *self = r->A + p->M, prior = *v->par, left;
+	const odvgp_real *alpha = p->flags & GP__ROWS_NO_ALPHA ? NULL : v->alpha, *A = v->A, *R = v->R;
 	gp__row_inputs(r, x);
-	for (size_t q = 0; q < r->P; q++) mean[q] = v->b[q];
-	if (r->slopes)
-		for (odvgp_real *to = r->mean_by_u; to < r->mean_by_x; to++) *to = 0;
+	GP__EACH(q, r->P) mean[q] = v->b[q];
 	for (size_t j = 0, n; j < p->M_gamma; j += n) {
 		const odvgp_real *Z = v->gamma + j * p->columns, *a = v->a + j * r->P;
 		n = GP__MIN(r->room / (1 + p->nodes / 2), p->M_gamma - j);
-		r->kernels(r, n, Z, r->A, r->slope);
+		gp__row_kernels(r, n, Z, r->A);
 		gp__row_sums(r, n, a);
-		for (size_t q = 0; q < r->P && r->slopes; q++)
-			r->slopes(r, n, Z, r->slope, a + q, r->P, r->mean_by_u + q * p->columns);
+		for (size_t q = 0; q < r->P && r->more; q++)
+			r->more->slopes(r, n, Z, a + q, r->P, q, NULL);
 	}
-	if (features || alpha) r->kernels(r, p->M, v->beta, r->A, r->slope);
+	if (variance || alpha) gp__row_kernels(r, p->M, v->beta, r->A);
 	if (alpha) gp__row_sums(r, p->M, alpha);
-	for (size_t q = 0; q < r->P; q++) mean[q] = gp__rows_choose(r->bad, v->b[q], mean[q]);
-	for (size_t d = 0; d < GP__ROWS_D; d++)
-		for (size_t q = 0; q < r->P; q++)
+	GP__EACH(q, r->P) mean[q] = gp__rows_choose(r->bad, v->b[q], mean[q]);
+	GP__EACH(d, GP__ROWS_D)
+		GP__EACH(q, r->P)
 			mean[q] += *A++ * gp__rows_choose(r->bad, 0, x[d] - v->x_mean[d]);
-}
-
-/*	Variances after gp__row_mean; A becomes L^-1 A. NaN, which only overflow causes, stays NaN. */
-static void gp__row_var(gp__row *r)
-{
-	const gp__compact *p = r->p;
-	int dense = p->factor == GP__FACTOR_OF_S;
-	const odvgp_real *R = r->v.R;
-	odvgp_real prior = *r->v.par, *self = r->A + p->M, left;
+	if (!variance) return;
 	if (!r->single) {
-		r->kernels(r, 1, r->u, self, r->slope ? r->slope + p->M * p->groups : NULL);
+		gp__row_kernels(r, 1, r->u, self);
 		prior = *self;
 	}
 	left = prior;
 	if (dense) {
 		left -= gp__rows_solve(p->M, r->v.L, r->A);
-		left = left < 0 ? 0 : left;
+		*self = left = left < 0 ? 0 : left;
 	}
-	for (size_t q = 0; q < r->P; q++) {
-		const odvgp_real *own = R;
+	GP__EACH(q, r->P) {
 		odvgp_real square = gp__row_factor(r, q, &R), rest = prior - square,
 						 var = dense ? left + square : (rest < 0 ? 0 : rest);
 		r->var[r->first + q] = gp__rows_choose(r->bad, prior, var);
-		if (r->weights) r->weights(r, q, own, (dense ? left : var) > 0);
 	}
 }
 
-static void gp__row_gradients(gp__row *r)
+/*	sum_q w_q x_q, for one process x_q [own]: w = [F,P] mixing or I. squares: of w. */
+static odvgp_real gp__rows_mix(const gp__row *r, size_t f, const odvgp_real *x, int squares)
+{
+	const odvgp_real *w = r->v.mixing + f * r->p->P;
+	odvgp_real sum = 0;
+	if (!(r->p->flags & GP__ROWS_MIXED)) return x[f];
+	GP__EACH(q, r->p->P) sum += (squares ? w[q] * w[q] : w[q]) * x[q];
+	return sum;
+}
+
+/*	Before a unit's moments, `to` NULL; behind them, of row i of n: 0 if it is not finite. */
+static void gp__row_gradients(gp__row *r, size_t i, size_t n, const odvgp_gradient *to)
 {
 	const gp__compact *p = r->p;
 	const gp__compact_view *v = &r->v;
-	size_t C = p->columns, P = r->P, M = p->M;
-	for (size_t k = r->first * p->D; k < (r->first + P) * p->D; k++)
-		r->mean_by_x[k] = r->var_by_x[k] = 0;
-	for (size_t q = 0; q < P; q++) {
-		const odvgp_real *c = r->c + q * (M + 1);
-		odvgp_real *to = r->var_by_u + q * C;
-		if (!(p->flags & GP__ROWS_NO_ALPHA))
-			gp__row_slopes(r, M, v->beta, r->slope, v->alpha + q, P, r->mean_by_u + q * C);
-		gp__row_slopes(r, M, v->beta, r->slope, c, 1, to);
-		if (!r->single) gp__row_slopes(r, 1, r->u, r->slope + M * p->groups, c + M, 1, to);
+	const odvgp_real *R = v->R;
+	int dense = p->factor == GP__FACTOR_OF_S;
+	size_t C = p->columns, D = p->D, P = r->P, M = p->M, Mr = p->M_factor;
+	if (!to) {
+		for (odvgp_real *by = r->by_u; by < r->by_x; by++) *by = 0;
+		r->room = GP__MIN((size_t)(r->mean - r->A), (size_t)(r->by_u - r->slope));
+		return;
 	}
-	gp__row_to_x(r, 1, r->mean_by_u, r->mean_by_x);
-	gp__row_to_x(r, -2, r->var_by_u, r->var_by_x);
-	for (size_t k = 0; k < GP__ROWS_D * P; k++)
-		r->mean_by_x[(r->first + k % P) * p->D + k / P] += v->A[k];
+	GP__EACH(q, P) {
+		/* c, then -1 for dk(x,x), without the part of the variance that is not above 0 */
+		odvgp_real *c = r->c, *T = r->T + q * M;
+		const odvgp_real *A = r->A, on = (dense ? A[M] : r->var[r->first + q]) > 0 ? 1 : 0,
+						 own = dense ? on : 0;
+		c[M] = -on;
+		GP__EACH(j, M) c[j] = own * *A++;
+		if (!dense) {
+			gp__rows_solve_back(M, v->L + q * (M * (M + 1) / 2), T);
+			GP__EACH(j, M) T[j] *= -on;
+		}
+		if (p->factor == GP__DIAGONAL_OF_INVERSE)
+			GP__EACH(j, M) c[j] = -*R++ * T[j];
+		else {
+			gp__rows_product_back(Mr, &R, T, c);
+			gp__rows_product_back(M - Mr, &R, T + Mr, c + Mr);
+		}
+		if (dense) gp__rows_solve_back(M, v->L, c);
+		if (p->flags & GP__ROWS_NO_ALPHA) gp__row_slopes(r, M, v->beta, c, 1, q + P, NULL);
+		else gp__row_slopes(r, M, v->beta, v->alpha + q, P, q, c);
+		if (!r->single) gp__row_slopes(r, 1, r->u, c + M, 1, q + P, NULL);
+	}
+	for (size_t k = 0; k < 2 * P; k++) {
+		const odvgp_real *by_u = r->by_u + k * C, times = k < P ? 2 : -4;
+		odvgp_real *by_x = r->by_x, *out = k < P ? to->dmean : to->dvar;
+		const uint32_t mixed = p->flags & GP__ROWS_MIXED;
+		size_t q = r->first + k % P, f = mixed ? 0 : q, last = mixed ? p->F : q + 1;
+		GP__EACH(d, D) by_x[d] = k < P && GP__ROWS_D ? v->A[d * P + k] : 0;
+		for (size_t g = 0, c = 0, end = 0; g < p->groups; g++)
+			for (end += v->group[g] >> 8; c < end; c++) {
+				odvgp_real d = by_u[c], by = times * v->factor[c];
+				uint32_t geometry = v->group[g] & 255, x = v->source[c];
+				if (geometry == GP__CIRCLE && GP__KERNEL_HAS(GP__PERIODIC)) {
+					/* (cos, sin) moves along (-sin, cos) */
+					d = (by_u[c + 1] * r->u[c] - d * r->u[c + 1]) * GP__R(6.28318530717958647692);
+					c++;
+				}
+				by_x[x] += (geometry == GP__INNER_PRODUCT ? GP__R(-0.5) : 1) * by * d;
+			}
+		for (; out && f < last; f++) {
+			odvgp_real w = r->bad ? 0 : v->y_scale[f] * (mixed ? v->mixing[f * p->P + q] : 1);
+			if (k >= P) w *= w;
+			GP__EACH(d, D) {
+				odvgp_real *at = out + (f * n + i) * D + d;
+				*at = (mixed && q ? *at : 0) +
+					  w * by_x[d] * (GP__ROWS_TRANSFORMS(p) && !r->bad ? r->steep[d] : 1);
+			}
+		}
+	}
 }
 
 /* --- checks, scratch --- */
@@ -14582,7 +14613,7 @@ static odvgp_status gp__rows_kernel_check(
 	if (p->nodes < 1 || p->nodes >= GP__MAX_NODES || p->groups > ODVGP_MAX_BASE_KERNELS)
 		return ODVGP_E_UNSUPPORTED;
 	if (p->groups > p->nodes) return ODVGP_E_FORMAT; /* each is read by some node */
-	for (uint32_t g = 0; g < p->groups; g++) {
+	GP__EACH(g, p->groups) {
 		uint32_t geometry = v->group[g] & 255, n = v->group[g] >> 8;
 		if (geometry < GP__DISTANCE || geometry > GP__BY_COLUMN || n - 1 >= p->columns - columns ||
 				(geometry == GP__BY_COLUMN && !(p->flags & GP__ROWS_ADDITIVE)) ||
@@ -14590,7 +14621,7 @@ static odvgp_status gp__rows_kernel_check(
 			return ODVGP_E_FORMAT;
 		columns += n;
 	}
-	for (uint32_t c = 0; c < p->columns; c++)
+	GP__EACH(c, p->columns)
 		if (v->source[c] >= p->D) return ODVGP_E_FORMAT;
 	for (uint32_t t = 0; t < p->nodes; t++) {
 		uint32_t node = v->node[t], kind = node & 255, a = node >> 8 & 255, b = node >> 16;
@@ -14655,7 +14686,7 @@ static odvgp_status gp__rows_check(const gp__compact *p, size_t bytes, const cha
 	if (!gp__transforms_ok(v.transforms, (ptrdiff_t)GP__ROWS_TRANSFORMS(p), (ptrdiff_t)p->D))
 		return ODVGP_E_FORMAT;
 #endif
-	for (uint32_t k = 0; k < p->units; k++) {
+	GP__EACH(k, p->units) {
 		gp__rows_next_unit(p, &v);
 		if (!gp__rows_positive(v.par, (size_t)(v.beta - v.par))) return ODVGP_E_FORMAT;
 	}
@@ -14699,17 +14730,6 @@ ODVGP_API GP__COLD size_t odvgp_predict_gradient_scratch(
 		const odvgp_server *s, ptrdiff_t rows, odvgp_info *info)
 {
 	return gp__rows_scratch(s, rows, 1, info);
-}
-
-/*	sum_q w_q x_q, for one process x_q [own]: w = [F,P] mixing or I. squares: of w. */
-static odvgp_real gp__rows_mix(
-		const gp__row *r, size_t f, const odvgp_real *x, size_t step, int squares)
-{
-	const odvgp_real *w = r->v.mixing + f * r->p->P;
-	odvgp_real sum = 0;
-	if (!(r->p->flags & GP__ROWS_MIXED)) return x[f * step];
-	for (size_t q = 0; q < r->p->P; q++) sum += (squares ? w[q] * w[q] : w[q]) * x[q * step];
-	return sum;
 }
 
 /* --- moments of y --- */
@@ -14781,7 +14801,7 @@ static void gp__y_classes(gp__row *r, odvgp_real *y, size_t n)
 	odvgp_real end = GP__Y_END, e = soft ? 0 : r->v.lik[0], jitter = soft ? 0 : r->v.lik[1],
 					 other = e / (odvgp_real)(p->F - 1);
 	odvgp_real low = 0, high = 0, step = GP__R(GP__FAR), sum = 0, s, w;
-	for (size_t k = 0; k < p->F; k++) {
+	GP__EACH(k, p->F) {
 		odvgp_real m = r->mean[k];
 		y[k * n] = (m - m) + (r->var[k] - r->var[k]);
 		r->var[k] = s = gp__rows_sqrt(GP__MAX(r->var[k], GP__R(1e-10)));
@@ -14794,7 +14814,7 @@ static void gp__y_classes(gp__row *r, odvgp_real *y, size_t n)
 	/* what 20,000 places cannot resolve is as wide as they can */
 	s = (high - low) / (19000 * GP__Y_STEP);
 	if (!soft && step < s) {
-		for (size_t k = 0; k < p->F; k++) r->var[k] = GP__MAX(r->var[k], s);
+		GP__EACH(k, p->F) r->var[k] = GP__MAX(r->var[k], s);
 		low -= end * s;
 		high += end * s;
 		step = s;
@@ -14803,7 +14823,7 @@ static void gp__y_classes(gp__row *r, odvgp_real *y, size_t n)
 	for (int i = 0; i <= 20000 && low + step * (odvgp_real)i < high; i++) {
 		odvgp_real x = low + step * (odvgp_real)i;
 		w = step;
-		for (size_t k = 0; k < p->F; k++) {
+		GP__EACH(k, p->F) {
 			odvgp_real u = (x - r->mean[k]) / (soft ? 1 : r->var[k]);
 			odvgp_real d, below;
 			s = r->var[k];
@@ -14815,10 +14835,10 @@ static void gp__y_classes(gp__row *r, odvgp_real *y, size_t n)
 			w *= below;
 			r->share[k] = below > 0 ? d / below : 0;
 		}
-		for (size_t k = 0; k < p->F; k++) y[k * n] += w * r->share[k];
+		GP__EACH(k, p->F) y[k * n] += w * r->share[k];
 	}
-	for (size_t k = 0; k < p->F; k++) sum += y[k * n];
-	for (size_t k = 0; k < p->F; k++)
+	GP__EACH(k, p->F) sum += y[k * n];
+	GP__EACH(k, p->F)
 		y[k * n] = soft ? y[k * n] / sum : other + (1 - e - other) * y[k * n];
 }
 
@@ -14885,10 +14905,10 @@ static odvgp_real gp__row_y(gp__row *r, size_t i, size_t n, const odvgp_gradient
 	odvgp_real off = 0, cut = 0, below = 0, *y = to->mean ? to->mean : to->var;
 	if (!y) return 0;
 	if (several) gp__y_classes(r, y + i, n);
-	for (size_t t = 0; t < p->y_rows; t++) {
+	GP__EACH(t, p->y_rows) {
 		size_t at = t * n + i, f = p->T > 1 ? t : 0;
-		odvgp_real m = gp__rows_mix(r, f, r->mean, 1, 0),
-						 v = gp__rows_mix(r, f, r->var, 1, 1), scale = r->v.y_scale[f],
+		odvgp_real m = gp__rows_mix(r, f, r->mean, 0),
+						 v = gp__rows_mix(r, f, r->var, 1), scale = r->v.y_scale[f],
 						 w = 1 / gp__rows_sqrt(1 + v);
 		odvgp_real mean = m, var = v, e;
 		if (gaussian || student || GP__Y_IS(LAPLACE)) {
@@ -14934,7 +14954,7 @@ static const odvgp_real *gp__row_columns(gp__row *r, const odvgp_real *x)
 {
 	odvgp_real *at = r->v.transforms, *end = at + GP__ROWS_TRANSFORMS(r->p), bend;
 	if (at == end) return x;
-	for (size_t d = 0; d < r->p->D; d++) {
+	GP__EACH(d, r->p->D) {
 		r->x[d] = x[d];
 		r->steep[d] = 1;
 	}
@@ -14946,28 +14966,21 @@ static const odvgp_real *gp__row_columns(gp__row *r, const odvgp_real *x)
 }
 #endif
 
-/*	Row i of n of the gradients; 0 if the row is not finite. */
-static void gp__row_put(const gp__row *r, size_t i, size_t n, const odvgp_gradient *to)
+static odvgp_status gp__rows_call(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
+		const odvgp_gradient *to, void *scratch, size_t bytes, odvgp_info *info,
+		odvgp_real (*y)(gp__row *, size_t, size_t, const odvgp_gradient *), const gp__row_more *more)
 {
-	size_t F = r->p->F, D = r->p->D;
-	for (size_t f = 0; f < F; f++)
-		for (size_t d = 0; d < D; d++) {
-			size_t at = (f * n + i) * D + d;
-			odvgp_real scale = r->bad ? 0 : r->v.y_scale[f],
-							 by = GP__ROWS_TRANSFORMS(r->p) && !r->bad ? r->steep[d] : 1;
-			if (to->dmean) to->dmean[at] = scale * gp__rows_mix(r, f, r->mean_by_x + d, D, 0) * by;
-			if (to->dvar)
-				to->dvar[at] = scale * scale * gp__rows_mix(r, f, r->var_by_x + d, D, 1) * by;
-		}
-}
-
-static odvgp_status gp__rows_predict(
-		gp__row *r, const odvgp_real *X, size_t n, const odvgp_gradient *to, odvgp_info *info)
-{
-	const gp__compact *p = r->p;
-	int variance = to->var || r->gradients || r->y;
+	const char *what = !s || !s->block ? "server" : n < 0 ? "n" : n && !X ? "X" : NULL;
+	if (what) return gp__rows_fail(info, ODVGP_E_ARG, what, -1);
+	const gp__compact *p = (const gp__compact *)s->block;
+	size_t skip = (0 - (uintptr_t)scratch) % sizeof *X;
+	gp__row row, *r = &row;
+	r->more = more;
+	if (!scratch || gp__row_init(p, r, more != NULL, (char *)scratch + skip) + skip > bytes)
+		return gp__rows_fail(info, ODVGP_E_MEMORY, "scratch", -1);
+	int variance = to->var || more || y;
 	ptrdiff_t bad = -1;
-	for (size_t i = 0; i < n; i++, X += p->D) {
+	for (size_t i = 0; i < (size_t)n; i++, X += p->D) {
 		const odvgp_real *x = X;
 		odvgp_real off = 0;
 		r->bad = !gp__finite(X, (ptrdiff_t)p->D);
@@ -14978,60 +14991,32 @@ static odvgp_status gp__rows_predict(
 		r->single = p->nodes == 1 && GP__ROWS_RADIAL(r->v.node[0] & 255);
 		for (r->first = 0; r->first < p->P; r->first += r->P) {
 			gp__rows_next_unit(p, &r->v);
-			gp__row_mean(r, x, variance);
-			if (variance) gp__row_var(r);
-			if (r->gradients) r->gradients(r);
+			if (more) more->gradients(r, 0, 0, NULL);
+			gp__row_moments(r, x, variance);
+			if (more) more->gradients(r, i, (size_t)n, to);
 		}
 		bad = r->bad ? (ptrdiff_t)i : bad;
-		if (r->y) off = r->y(r, i, n, to);
-		for (size_t f = r->y ? p->F : 0; f < p->F; f++) {
+		if (y) off = y(r, i, (size_t)n, to);
+		for (size_t f = y ? p->F : 0; f < p->F; f++) {
 			odvgp_real scale = r->v.y_scale[f];
-			size_t at = f * n + i;
-			if (to->mean) to->mean[at] = r->v.y_mean[f] + scale * gp__rows_mix(r, f, r->mean, 1, 0);
+			size_t at = f * (size_t)n + i;
+			if (to->mean) to->mean[at] = r->v.y_mean[f] + scale * gp__rows_mix(r, f, r->mean, 0);
 			if (to->mean) off += to->mean[at] - to->mean[at];
 			if (!to->var) continue;
-			to->var[at] = scale * scale * gp__rows_mix(r, f, r->var, 1, 1);
+			to->var[at] = scale * scale * gp__rows_mix(r, f, r->var, 1);
 			off += to->var[at] - to->var[at];
 		}
 		bad = off == 0 ? bad : (ptrdiff_t)i;
-		if (r->put) r->put(r, i, n, to);
 	}
 	/* even if all is well: time must not depend on it */
 	return gp__rows_fail(info, bad < 0 ? ODVGP_OK : ODVGP_E_NAN, "X", bad);
-}
-
-/*	r: its hooks and, in u, the scratch. */
-static odvgp_status gp__rows_call(gp__row *r, const odvgp_server *s, const odvgp_real *X,
-		ptrdiff_t n, const odvgp_gradient *to, size_t bytes, odvgp_info *info)
-{
-	const char *what = !s || !s->block ? "server" : n < 0 ? "n" : n && !X ? "X" : NULL;
-	uintptr_t scratch = (uintptr_t)r->u;
-	if (what) return gp__rows_fail(info, ODVGP_E_ARG, what, -1);
-	const gp__compact *p = (const gp__compact *)s->block;
-	size_t skip = (0 - scratch) % sizeof *r->u;
-	if (!scratch || gp__row_init(p, r, r->put != NULL, (void *)(scratch + skip)) + skip > bytes)
-		return gp__rows_fail(info, ODVGP_E_MEMORY, "scratch", -1);
-	return gp__rows_predict(r, X, (size_t)n, to, info);
-}
-
-static void gp__row_begin(gp__row *r, void *scratch)
-{
-	r->u = (odvgp_real *)scratch;
-	r->kernels = gp__row_values;
-	r->y = NULL;
-	r->slopes = NULL;
-	r->weights = NULL;
-	r->gradients = NULL;
-	r->put = NULL;
 }
 
 ODVGP_API odvgp_status odvgp_predict(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
 		odvgp_real *mean, odvgp_real *var, void *scratch, size_t scratch_bytes, odvgp_info *info)
 {
 	const odvgp_gradient to = {mean, var, NULL, NULL, NULL, NULL};
-	gp__row r;
-	gp__row_begin(&r, scratch);
-	return gp__rows_call(&r, s, X, n, &to, scratch_bytes, info);
+	return gp__rows_call(s, X, n, &to, scratch, scratch_bytes, info, NULL, NULL);
 }
 
 ODVGP_API odvgp_status odvgp_predict_y(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
@@ -15039,29 +15024,20 @@ ODVGP_API odvgp_status odvgp_predict_y(const odvgp_server *s, const odvgp_real *
 		odvgp_info *info)
 {
 	const odvgp_gradient to = {mean_y, var_y, NULL, NULL, NULL, NULL};
-	gp__row r;
 	if (s && s->block && !gp__y_ok((const gp__compact *)s->block))
 		return gp__rows_fail(info, ODVGP_E_FORMAT, "block", -1);
-	gp__row_begin(&r, scratch);
-	r.y = gp__row_y;
-	return gp__rows_call(&r, s, X, n, &to, scratch_bytes, info);
+	return gp__rows_call(s, X, n, &to, scratch, scratch_bytes, info, gp__row_y, NULL);
 }
 
 ODVGP_API odvgp_status odvgp_predict_gradient(const odvgp_server *s, const odvgp_real *X,
 		ptrdiff_t n, const odvgp_gradient *gradient, void *scratch, size_t scratch_bytes,
 		odvgp_info *info)
 {
-	gp__row r;
+	static const gp__row_more more = {gp__row_derivatives, gp__row_slopes, gp__row_gradients};
 	if (!gradient) return gp__rows_fail(info, ODVGP_E_ARG, "gradient", -1);
 	if (gradient->hessian || gradient->cov)
 		return gp__rows_fail(info, ODVGP_E_UNSUPPORTED, gradient->hessian ? "hessian" : "cov", -1);
-	gp__row_begin(&r, scratch);
-	r.kernels = gp__row_derivatives;
-	r.slopes = gp__row_slopes;
-	r.weights = gp__row_weights;
-	r.gradients = gp__row_gradients;
-	r.put = gp__row_put;
-	return gp__rows_call(&r, s, X, n, gradient, scratch_bytes, info);
+	return gp__rows_call(s, X, n, gradient, scratch, scratch_bytes, info, NULL, &more);
 }
 
 #else
