@@ -296,8 +296,7 @@ CONTENTS   (search for a tag with its arrows)
 	predictors and servers, which are read-only, each with its own scratch.
   Processes. odvgp_set_reduce lets 2^k processes train one model with the bits of one, where rows or
 	time are too many for one machine: examples/mpi.c, for Open MPI, MPICH and Slurm; bench/speed.md
-	says when it pays. Prediction of a large file needs no MPI: it is a stream, on all threads of a
-	machine; give each machine a part of it.
+	says when it pays. To predict a large file give each machine a part of it.
   Precision. The default is double. float needs jitter.relative >= 16 M FLT_EPSILON, its default.
 	Set this also in a double model that float will serve: with 1e-6 means were wrong by up to half
 	a standard deviation.
@@ -12046,13 +12045,14 @@ ODVGP_API odvgp_status odvgp_path_at(
 		magic, version, sizes | model (>>io) | predictor | the caller's bytes | checksum of all that
 	Its predictor is the block with reals in the file's precision. */
 
-#define GP__FILE_VERSION 10
+#define GP__FILE_VERSION 11
 enum { GP__FILE_MEASURE, GP__FILE_HASH, GP__FILE_WRITE, GP__FILE_READ };
 
 typedef struct {
 	int mode, bad;
 	unsigned char *at; /* in WRITE and READ mode */
 	size_t used, size;
+	uint32_t version;
 #ifndef ODVGP_FLOAT_ONLY
 	uint64_t hash; /* of the numbers, in HASH mode */
 #endif
@@ -12448,6 +12448,7 @@ static gp__file gp__file_make(int mode, const void *at, size_t size)
 	f.mode = mode;
 	f.at = (unsigned char *)(uintptr_t)at; /* only WRITE mode writes */
 	f.size = mode < GP__FILE_WRITE ? (size_t)PTRDIFF_MAX : size;
+	f.version = GP__FILE_VERSION;
 	return f;
 }
 
@@ -12465,7 +12466,8 @@ static odvgp_status gp__file_open(
 	*f = gp__file_make(GP__FILE_READ, file, bytes);
 	gp__file_head_walk(f, h);
 	if (f->bad || h->magic != GP__FILE_MAGIC) return gp__bad_file(info, "this is not a model file");
-	if (h->version != GP__FILE_VERSION)
+	f->version = h->version;
+	if (h->version != GP__FILE_VERSION && h->version != 10)
 		return gp__fail(info, ODVGP_E_UNSUPPORTED, "model file", -1, (gp__wide)h->version,
 				h->version > GP__FILE_VERSION
 						? "of a newer format: read it with the release that wrote it"
@@ -16431,7 +16433,7 @@ typedef struct {
 	/* theta [count]; value [positive]; grad [count], with respect to values */
 	odvgp_real *theta, *value, *grad;
 	ptrdiff_t count, positive;
-	/* numbers up to the last that Adam moves; natural steps' are mostly behind. 0: L-BFGS */
+	/* numbers up to the last that Adam moves; others of q are mostly behind. 0: L-BFGS */
 	ptrdiff_t adam;
 	odvgp_positive_transform kind;
 	int slots, positive_slots;
@@ -17078,6 +17080,7 @@ enum { GP__PER_INPUT = 1, GP__IN_INPUTS };
 
 /*	What a slot holds. */
 enum { GP__POSITIVE = 1, GP__TRIANGLES = 2, GP__NATURAL = 4, GP__OF_Q = 8, GP__OF_LAYER = 16 };
+enum { GP__UNMOVED = 32 };
 
 static void gp__slot_units(gp__params *p, int s, int power, int column)
 {
@@ -17101,7 +17104,7 @@ static int gp__slot_add(
 	int s = ++p->slots;
 	const gp__unit *u = p->of;
 	p->count += a * b * c;
-	if (!(kind & GP__NATURAL)) p->adam = p->count;
+	if (!(kind & (GP__NATURAL | GP__UNMOVED))) p->adam = p->count;
 	p->bad |= strlen(name) + sizeof "layer0.unit999" >= GP__SLOT_NAME;
 	if (!p->slot) return s;
 	odvgp_slot *slot = &p->slot[s];
@@ -23665,7 +23668,7 @@ static void gp__adam_step(odvgp_model *m, odvgp_real lr)
 	GP__EACH_SLOT(s, m) {
 		const odvgp_slot *slot = &m->par.slot[s];
 		ptrdiff_t o = slot->offset;
-		if (!slot->trainable || slot->natgrad || !slot->count) continue;
+		if (!slot->trainable || slot->natgrad || !slot->count || o >= m->par.adam) continue;
 		GP__EACH_VALUE(i, slot) m->par.grad[i] *= gp__theta_derivative(m, s, i);
 		gp__scale scale = gp__adam_scale(m, s);
 		gp__adam_update(&adam, slot->count, m->par.theta + o, m->par.grad + o, &scale, m->m1 + o,
@@ -23911,7 +23914,7 @@ static void gp__lbfgs_place(odvgp_model *m, const odvgp_real *x)
 	GP__EACH_SLOT(s, m) {
 		const odvgp_slot *slot = &m->par.slot[s];
 		gp__scale scale = gp__unit_scale(m, s);
-		if (!slot->trainable) continue;
+		if (!slot->trainable || slot->offset >= m->lbfgs.n) continue;
 		GP__FOR(i, slot->count) {
 			odvgp_real theta = x[slot->offset + i] / gp__scale_at(&scale, i);
 			if (m->par.theta[slot->offset + i] != theta)
@@ -23927,7 +23930,7 @@ static void gp__lbfgs_take(const odvgp_model *m, odvgp_real *x)
 	GP__EACH_SLOT(s, m) {
 		const odvgp_slot *slot = &m->par.slot[s];
 		gp__scale scale = gp__unit_scale(m, s);
-		GP__FOR(i, slot->count)
+		GP__FOR(i, slot->offset < m->lbfgs.n ? slot->count : 0)
 			x[slot->offset + i] = m->par.theta[slot->offset + i] * gp__scale_at(&scale, i);
 	}
 }
@@ -23938,7 +23941,7 @@ static void gp__lbfgs_gradient(const odvgp_model *m, odvgp_real *g)
 	GP__EACH_SLOT(s, m) {
 		const odvgp_slot *slot = &m->par.slot[s];
 		gp__scale scale = gp__unit_scale(m, s);
-		GP__FOR(k, slot->count) {
+		GP__FOR(k, slot->offset < m->lbfgs.n ? slot->count : 0) {
 			ptrdiff_t i = slot->offset + k;
 			odvgp_real derivative = gp__theta_derivative(m, s, i);
 			g[i] = slot->trainable ? m->par.grad[i] * derivative / gp__scale_at(&scale, k) : 0;
@@ -26216,10 +26219,14 @@ static void gp__kernel_slots(gp__unit *u)
 	u->kernel_slots = par->slots + 1 - u->slot_kernel;
 }
 
-/*	GP__NATURAL for slots that these natural steps move. */
-static int gp__natural_kind(const gp__unit *u, int steps)
+/*	GP__NATURAL for slots that these natural steps move, GP__UNMOVED where the bound is that of the
+	best q. */
+static int gp__q_kind(const gp__unit *u, int steps)
 {
-	return u->model->cfg.optim.natgrad && u->steps & steps ? GP__NATURAL : 0;
+	const odvgp_config *c = &u->model->cfg;
+	int best = c->objective != ODVGP_OBJECTIVE_ELBO &&
+			   (c->objective != ODVGP_OBJECTIVE_PARTLY || steps != GP__STEPS_GAMMA);
+	return (c->optim.natgrad && u->steps & steps ? GP__NATURAL : 0) | (best ? GP__UNMOVED : 0);
 }
 
 /*	A slot [rows,cols], or 0 without a name; power and column as in gp__slot_units. */
@@ -26236,7 +26243,7 @@ static void gp__block_slots(gp__unit *u, int on, const char *mu, const char *roo
 {
 	gp__params *par = &u->model->par;
 	gp__block *b = &u->block[on];
-	int kind = gp__natural_kind(u, steps), power = u->cov_part->sqrt_power,
+	int kind = gp__q_kind(u, steps), power = u->cov_part->sqrt_power,
 		coefficients = u->mean_part->mu == GP__MU_COEFFICIENTS ||
 					   GP__COORDS(u) == ODVGP_PARAMETRISATION_A_BETA;
 	b->slot_mu = gp__matrix_slot(par, mu, kind, u->P, b->M,
@@ -26248,7 +26255,7 @@ static void gp__block_slots(gp__unit *u, int on, const char *mu, const char *roo
 
 static void gp__positive_slots(gp__unit *u)
 {
-	int kind = GP__POSITIVE | GP__OF_Q | gp__natural_kind(u, GP__STEPS_DIAGONAL);
+	int kind = GP__POSITIVE | GP__OF_Q | gp__q_kind(u, GP__STEPS_DIAGONAL);
 	u->model->par.of = u;
 	u->slot_q_diag = gp__matrix_slot(&u->model->par, u->cov_part->diag, kind, u->P, u->M, 0, 0);
 }
@@ -26664,8 +26671,11 @@ GP__NOINLINE void gp__tables_layout(odvgp_model *m, gp__arena *a, int nodes)
 	par->slot = GP__TAKE(a, odvgp_slot, par->slots + 1);
 	par->state = GP__TAKE(a, gp__slot_state, par->slots + 1);
 	if (par->slot) gp__slots_build(m);
-	int lbfgs = GP__DESK && c->optim.kind == ODVGP_OPTIMIZER_LBFGS;
+#ifndef ODVGP_FLOAT_ONLY
+	int lbfgs = c->optim.kind == ODVGP_OPTIMIZER_LBFGS;
+	gp__lbfgs_layout(&m->lbfgs, a, lbfgs ? par->adam : 0, lbfgs ? c->optim.lbfgs_memory : 0);
 	if (lbfgs) par->adam = 0;
+#endif
 	par->theta = gp__take(a, par->count, 1);
 	par->value = gp__take(a, par->positive, 1);
 	m->good = gp__take(a, par->count, 1);
@@ -26674,9 +26684,6 @@ GP__NOINLINE void gp__tables_layout(odvgp_model *m, gp__arena *a, int nodes)
 	int split = GP__DESK && c->optim.natgrad && c->reproduce.update == ODVGP_UPDATE_ADAM_FIRST;
 	m->begun = gp__take(a, split ? par->adam : 0, 3);
 	m->jitter_begun = GP__TAKE(a, gp__jitter, split ? m->units * GP__JITTERS : 0);
-#ifndef ODVGP_FLOAT_ONLY
-	gp__lbfgs_layout(&m->lbfgs, a, lbfgs ? par->count : 0, lbfgs ? c->optim.lbfgs_memory : 0);
-#endif
 	m->tape.node = GP__TAKE(a, gp__node, nodes + 1);
 }
 
@@ -27653,6 +27660,19 @@ static void gp__file_array(gp__file *f, odvgp_real *x, ptrdiff_t n)
 	gp__file_reals(f, x, n, (int)sizeof(odvgp_real));
 }
 
+/*	[rows,n], of the n parameters that an optimiser moves; until version 10 of q behind them, too. */
+static void gp__file_moved(
+		gp__file *f, const odvgp_model *m, odvgp_real *x, ptrdiff_t rows, ptrdiff_t n)
+{
+	int mode = f->mode, q = f->version < 11 && n && !m->cfg.optim.natgrad;
+	GP__FOR(i, rows) {
+		gp__file_array(f, x ? x + i * n : x, n);
+		f->mode = GP__FILE_MEASURE;
+		gp__file_array(f, NULL, q ? m->par.count - n : 0);
+		f->mode = mode;
+	}
+}
+
 static void gp__file_double(gp__file *f, double *v)
 {
 	uint64_t bits;
@@ -27835,9 +27855,9 @@ static void gp__file_lbfgs(gp__file *f, odvgp_model *m)
 		if (reading && (uint64_t)i < w->pairs && !(sy > 0 && sy < HUGE_VAL)) f->bad = 1;
 	}
 	double loss = s->lbfgs_kl - s->lbfgs_expected;
-	gp__file_array(f, w->S, w->memory * w->n);
-	gp__file_array(f, w->Y, w->memory * w->n);
-	gp__file_array(f, w->g, w->n);
+	gp__file_moved(f, m, w->S, w->memory, w->n);
+	gp__file_moved(f, m, w->Y, w->memory, w->n);
+	gp__file_moved(f, m, w->g, 1, w->n);
 	if (reading && !f->bad && s->lbfgs_valid && (!(loss - loss == 0) || !gp__finite(w->g, w->n)))
 		f->bad = 1;
 }
@@ -27882,13 +27902,12 @@ static void gp__file_model_state(gp__file *f, odvgp_model *m)
 		if (f->mode == GP__FILE_READ) m->par.slot[i].trainable = trainable;
 	}
 	gp__file_beliefs(f, &m->par);
-	struct {
-		odvgp_real *x;
-		ptrdiff_t n;
-	} arrays[] = {{m->par.theta, m->par.count}, {m->par.value, m->par.positive},
-			{m->good, m->par.count}, {m->m1, m->par.adam}, {m->m2, m->par.adam},
-			{m->data_sd, m->data_sds}};
-	GP__FOR(i, GP__COUNT(arrays)) gp__file_array(f, arrays[i].x, arrays[i].n);
+	gp__file_array(f, m->par.theta, m->par.count);
+	gp__file_array(f, m->par.value, m->par.positive);
+	gp__file_array(f, m->good, m->par.count);
+	gp__file_moved(f, m, m->m1, 1, m->par.adam);
+	gp__file_moved(f, m, m->m2, 1, m->par.adam);
+	gp__file_array(f, m->data_sd, m->data_sds);
 	for (ptrdiff_t i = 0; f->mode == GP__FILE_READ && !f->bad && i < m->data_sds; i++)
 		if (!(m->data_sd[i] > 0 && m->data_sd[i] < (odvgp_real)HUGE_VAL)) f->bad = 1;
 	for (int i = 0; i < m->units; i++) gp__file_unit(f, gp__unit_at(m, i));
@@ -27922,10 +27941,11 @@ static int gp__state_ok(const odvgp_model *m)
 }
 
 /*	Bytes of config, units and state; 0 if no file can hold them. */
-static size_t gp__file_state_bytes(const odvgp_model *m)
+static size_t gp__file_state_bytes(const odvgp_model *m, uint32_t version)
 {
 	odvgp_model *same = (odvgp_model *)(uintptr_t)m; /* measuring changes nothing */
 	gp__file f = gp__file_make(GP__FILE_MEASURE, NULL, 0);
+	f.version = version;
 	gp__file_config(&f, &same->cfg);
 	gp__file_units(&f, same);
 	gp__file_model_state(&f, same);
@@ -27944,7 +27964,7 @@ static gp__file_head gp__file_sizes(const odvgp_model *m, size_t user_bytes)
 		if (gp__predictor_sizes(&m->unit[i], &p) < 0) return h;
 		h.predictor_bytes += gp__predictor_bytes(&p);
 	}
-	h.state_bytes = gp__file_state_bytes(m);
+	h.state_bytes = gp__file_state_bytes(m, h.version);
 	h.user_bytes = user_bytes;
 	return h;
 }
@@ -28056,7 +28076,7 @@ static odvgp_status gp__file_model(gp__file *f, const gp__file_head *h,
 	if ((s = gp__file_units_read(f, m, info))) return s;
 	gp__model_settle(m);
 	if ((s = gp__model_measure(m, bytes, info)) != ODVGP_OK) return s;
-	return h->state_bytes && gp__file_state_bytes(m) == h->state_bytes
+	return h->state_bytes && gp__file_state_bytes(m, h->version) == h->state_bytes
 				   ? ODVGP_OK
 				   : gp__bad_file(info, "its sizes disagree");
 }

@@ -52,10 +52,10 @@ static void make_rows(odvgp_real *X)
 		X[2 * i + 1] = (odvgp_real)(ROWS - i) / 8;
 	}
 }
-static void path_of(char *path, size_t size, int bits)
+static void path_of(char *path, size_t size, const char *name, int bits)
 {
 	const char *folder = getenv("ODVGP_TEST_FILES");
-	snprintf(path, size, "%s/model_f%d.odvgp", folder ? folder : "tests/files", bits);
+	snprintf(path, size, "%s/%s_f%d.odvgp", folder ? folder : "tests/files", name, bits);
 }
 
 /*  Means, variances, bound. */
@@ -77,6 +77,33 @@ static void expect(odvgp_model *m, const odvgp_server *p, double *to)
 		to[2 * P * ROWS] = (double)elbo;
 	}
 	free(scratch);
+}
+
+enum { SGPR_STEPS = 8 };
+
+/*  SGPR after some iterations of L-BFGS, as tests/files/sgpr_f64.odvgp was made. */
+static odvgp_model *make_sgpr(void)
+{
+	odvgp_config c = odvgp_config_defaults(N, D, P, M, 0);
+	odvgp_real X[N * D], Y[N * P];
+	odvgp_model *m = NULL;
+	void *scratch;
+	size_t bytes;
+	c.objective = ODVGP_OBJECTIVE_COLLAPSED;
+	c.optim.kind = ODVGP_OPTIMIZER_LBFGS;
+	c.optim.lbfgs_memory = 5;
+	c.optim.natgrad = 0;
+	c.optim.batch = N;
+	c.init.warm = 0;
+	c.isa = ODVGP_ISA_C;
+	make_data(X, Y);
+	CHECK_STATUS(odvgp_model_create(&m, &c, X, Y, NULL, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_fit(m, X, Y, SGPR_STEPS, NULL, NULL), ODVGP_OK);
+	bytes = odvgp_fit_q_scratch(m, NULL);
+	scratch = test_alloc(bytes);
+	CHECK_STATUS(odvgp_fit_q(m, X, Y, NULL, scratch, bytes, NULL), ODVGP_OK);
+	free(scratch);
+	return m;
 }
 
 static int write_file(void)
@@ -118,7 +145,7 @@ static int write_file(void)
 	free(block);
 	bytes = odvgp_save_size(m, sizeof user, NULL);
 	file = NEW(unsigned char, bytes);
-	path_of(path, sizeof path, 8 * (int)sizeof(odvgp_real));
+	path_of(path, sizeof path, "model", 8 * (int)sizeof(odvgp_real));
 	if (odvgp_save_memory(m, &scales, user, sizeof user, file, bytes, NULL) ||
 			odvgp_file_write(path, file, bytes, NULL))
 		return 1;
@@ -128,11 +155,11 @@ static int write_file(void)
 	return 0;
 }
 
-static unsigned char *read_file(int bits, size_t *bytes)
+static unsigned char *read_file(const char *name, int bits, size_t *bytes)
 {
 	char path[300];
 	unsigned char *file;
-	path_of(path, sizeof path, bits);
+	path_of(path, sizeof path, name, bits);
 	if (!CHECK_SAY((*bytes = odvgp_file_size(path, NULL)) > 0, "%s cannot be read", path))
 		return NULL;
 	file = NEW(unsigned char, *bytes);
@@ -162,7 +189,7 @@ TEST(the_head_is_little_endian)
 	for (bits = 32; bits <= 64; bits += 32) {
 		static const unsigned char magic[8] = {0x8f, 0x4f, 0x56, 0x47, 0x50, 0x0d, 0x1a, 0x0a};
 		size_t bytes;
-		unsigned char *file = read_file(bits, &bytes);
+		unsigned char *file = read_file("model", bits, &bytes);
 		if (!file) return;
 		CHECK(bytes > 48 && !memcmp(file, magic, 8));
 		CHECK_INT(get_bits(file + 12, 4), bits / 8);
@@ -183,7 +210,7 @@ TEST(predictors_predict_what_their_writer_did)
 	int bits;
 	for (bits = 32; bits <= 64; bits += 32) {
 		size_t bytes, need = 0, user_bytes = 0;
-		unsigned char *file = read_file(bits, &bytes);
+		unsigned char *file = read_file("model", bits, &bytes);
 		const void *user = NULL;
 		odvgp_server server, *p = &server;
 		odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
@@ -229,7 +256,7 @@ static void take_jitter_as_noted(
 TEST(models_are_what_they_were)
 {
 	size_t bytes, need = 0, frozen_bytes, user_bytes = 0, i, state, same = 0;
-	unsigned char *file = read_file(8 * (int)sizeof(odvgp_real), &bytes), *again;
+	unsigned char *file = read_file("model", 8 * (int)sizeof(odvgp_real), &bytes), *again;
 	const void *user = NULL;
 	odvgp_server server, *p = &server;
 	odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
@@ -262,6 +289,7 @@ TEST(models_are_what_they_were)
 	jitter = odvgp_model_events(m).jitter;
 	CHECK_STATUS(odvgp_save_memory(m, &scales, user, user_bytes, again, bytes, &info), ODVGP_OK);
 	state = 40 + (size_t)get_bits(file + 16, 8);
+	again[8] = file[8]; /* the version */
 	if (FLT_EVAL_METHOD == 2)
 		take_jitter_as_noted(file, again, state, jitter, odvgp_model_events(m).jitter);
 	for (i = 0; i < state; i++) same += file[i] == again[i];
@@ -284,6 +312,43 @@ TEST(models_are_what_they_were)
 	CHECK_INT(report.step, 31);
 	CHECK_NEAR((double)report.elbo, got[2 * P * ROWS], 0.5 * fabs(got[2 * P * ROWS]));
 	free(file), free(again), free(block), free(frozen);
+}
+
+/*  A file of version 10, which also had L-BFGS's numbers for q, goes on as the model that it was
+    made from, which it would not without L-BFGS's memory. Saved now, both take fewer bytes. */
+TEST(files_of_version_10_go_on)
+{
+	size_t bytes, need, now;
+	unsigned char *file;
+	void *block;
+	odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
+	odvgp_real X[N * D], Y[N * P];
+	odvgp_model *m = NULL, *twin;
+	int i;
+	if (sizeof(odvgp_real) != 8) SKIP("the file is of doubles");
+	if (!(file = read_file("sgpr", 64, &bytes))) return;
+	CHECK_INT(get_bits(file + 8, 4), 10);
+	need = odvgp_load_size(file, bytes, NULL, test_isa(), &info);
+	if (!CHECK_SAY(need > 0, "%s", info.text)) return;
+	block = test_alloc(need);
+	if (!CHECK_SAY(odvgp_load_memory(&m, file, bytes, NULL, test_isa(), block, need, &info) ==
+						   ODVGP_OK,
+				"%s", info.text))
+		return;
+	twin = make_sgpr();
+	now = odvgp_save_size(m, 0, NULL);
+	CHECK_INT(now, odvgp_save_size(twin, 0, NULL));
+	CHECK_INT(bytes - now, 8 * (2 * 5 + 1) * (P * M + P * M * M));
+	CHECK_INT(odvgp_steps_done(m), SGPR_STEPS);
+	make_data(X, Y);
+	for (i = 0; i < 4; i++) {
+		odvgp_report of_file, of_twin;
+		CHECK_STATUS(odvgp_step(m, X, Y, &of_file, &info), ODVGP_OK);
+		CHECK_STATUS(odvgp_step(twin, X, Y, &of_twin, &info), ODVGP_OK);
+		CHECK_NEAR((double)of_file.elbo, (double)of_twin.elbo, 1e-7 * fabs((double)of_twin.elbo));
+	}
+	free(file), free(block);
+	odvgp_model_free(twin);
 }
 
 /*  Files hold a number for each kernel. These numbers never change; a new kernel takes the next
@@ -336,5 +401,6 @@ int main(int argc, char **argv)
 	RUN(kernels_have_their_numbers);
 	RUN(predictors_predict_what_their_writer_did);
 	RUN(models_are_what_they_were);
+	RUN(files_of_version_10_go_on);
 	return test_end();
 }
