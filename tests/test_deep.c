@@ -1092,7 +1092,8 @@ TEST(drafts_count_what_models_hold)
 			CHECK_INT(d->tape.scratch.used, m->tape.scratch.used);
 			CHECK_INT(d->data_sds, m->data_sds);
 			bytes = odvgp_save_size(m, 0, NULL);
-			CHECK_INT(gp__file_state_bytes(d), gp__file_state_bytes(m));
+			CHECK_INT(gp__file_state_bytes(d, GP__FILE_VERSION),
+					gp__file_state_bytes(m, GP__FILE_VERSION));
 			unsigned char *file = NEW(unsigned char, bytes);
 			CHECK_STATUS(odvgp_save_memory(a.m, NULL, NULL, 0, file, bytes, NULL), ODVGP_OK);
 			CHECK_STATUS(
