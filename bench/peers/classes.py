@@ -3,7 +3,8 @@
     python3 bench/peers/classes.py TOOL DATA OUT valid|test "SET..." WAY...
 
 A SET may be NAME:N, which trains on N rows. A WAY is `boosting` (LightGBM with its defaults),
-`early` (LightGBM that stops early on a tenth of its rows), or options of `odvgp train`, "" for none.
+`early` (LightGBM that stops early on a tenth of its rows), `dirichlet` or `dirichlet:EPS`
+(dirichlet.py, which needs GPflow), or options of `odvgp train`, "" for none.
 The rows of --split numpy:7 are the test rows. `test` trains on the others and scores the test rows;
 `valid` splits the others once more (numpy:1) and leaves the test rows alone. Generated sets have
 10,000 rows, and as many for each of the two purposes. Each run adds a line to OUT/classes.txt:
@@ -24,9 +25,11 @@ import resource
 import subprocess
 import sys
 import time
+import warnings
 
 import numpy as np
 
+warnings.filterwarnings("ignore", module="lightgbm")  # of names that it will change
 GENERATED = {}
 ROWS, TESTED = 10000, 10000
 
@@ -184,6 +187,10 @@ def main(tool, data, out, part, sets, *ways):
             os.makedirs(work, exist_ok=True)
             if way in ("boosting", "early"):
                 seconds, p = boosting_way(train, test, way == "early")
+            elif way.startswith("dirichlet"):
+                import dirichlet
+
+                seconds, p = dirichlet.way(train, test, float(way.partition(":")[2] or 0.01))
             else:
                 seconds, p = tool_way(tool, work, train, test, way)
             s = scores(p, test[:, -1].astype(int))

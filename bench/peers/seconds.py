@@ -51,7 +51,7 @@ for variable in "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS":
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 import numpy as np
 
-import classes as of_classes
+import classes as of_classes  # which also keeps LightGBM's warnings away
 
 REGRESSION = (
     "energy concrete airfoil sml parkinsons kin8nm power naval elevators bike pumadyn32nm "
