@@ -13881,10 +13881,10 @@ static uint32_t gp__rows_sum(const gp__compact *p)
 /*	What gradients need and predictions do not link. */
 struct gp__row;
 typedef struct {
-	void (*kernels)(const struct gp__row *, size_t n, const odvgp_real *Z, odvgp_real *to);
-	void (*slopes)(const struct gp__row *, size_t n, const odvgp_real *z, const odvgp_real *w,
-			size_t step, size_t q, const odvgp_real *v);
-	void (*gradients)(struct gp__row *, size_t i, size_t n, const odvgp_gradient *to);
+	void (*kernels)(const struct gp__row *, size_t, const odvgp_real *, odvgp_real *);
+	void (*slopes)(const struct gp__row *, size_t, const odvgp_real *, const odvgp_real *, size_t,
+			size_t, const odvgp_real *);
+	void (*gradients)(struct gp__row *, size_t, size_t, const odvgp_gradient *);
 } gp__row_more;
 
 /*	A unit's prediction in the caller's scratch, gp__row_init bytes; more: with gradients. */
@@ -14100,8 +14100,7 @@ static odvgp_real gp__rows_column(odvgp_real v, odvgp_real t, odvgp_real *slope)
 	return gp__rows_base(GP__MATERN52, par, t * t, 0, slope);
 }
 
-/*	to += w0 a + w1 b + w2 c + w3 d of n numbers; b is `gap` behind a, c `more` than that behind b,
-	d 2 `more` behind c. */
+/*	to [n] += w0 a + w1 b + w2 c + w3 d; b is a + gap, c is b + gap + more, d is c + gap + 2 more. */
 static void gp__rows_add_four(size_t n, const odvgp_real *a, size_t gap, size_t more,
 		odvgp_real w0, odvgp_real w1, odvgp_real w2, odvgp_real w3, odvgp_real *to)
 {
@@ -14113,7 +14112,7 @@ static void gp__rows_add_four(size_t n, const odvgp_real *a, size_t gap, size_t 
 	for (; n > 0; n--) *to++ += w0 * *a++ + w1 * *b++ + w2 * *c++ + w3 * *d++;
 }
 
-/*	x <- L^-T x; four rows share loads and stores of x. */
+/*	x <- L^-T x; four rows share loads of x. */
 static void gp__rows_solve_back(size_t n, const odvgp_real *L, odvgp_real *x)
 {
 	const odvgp_real *d = L + n * (n + 1) / 2;
@@ -14260,7 +14259,7 @@ GP__NOINLINE void gp__row_radial(const gp__row *r, uint32_t node, size_t before,
 #else
 	for (; n > 0; n--, Z += columns) {
 		odvgp_real s = 0;
-		GP__EACH(k, own) s += (u[k] - Z[k]) * (u[k] - Z[k]);
+		for (const odvgp_real *x = u, *z = Z; x < u + own; x++, z++) s += (*x - *z) * (*x - *z);
 		*to++ = gp__rows_value(kind, law, s, at++);
 	}
 #endif
@@ -14287,7 +14286,7 @@ GP__NOINLINE void gp__row_other(const gp__row *r, uint32_t t, size_t before, siz
 	}
 }
 
-/*	Columns before those of group g. */
+/*	Columns before group g's. */
 GP__INLINE size_t gp__row_before(const gp__row *r, uint32_t g)
 {
 	size_t before = 0;
@@ -14430,7 +14429,7 @@ static void gp__row_slopes(const gp__row *r, size_t n, const odvgp_real *z, cons
 		size_t c = gp__row_before(r, g), end = c + (group >> 8);
 #ifdef GP__ARM_FPU
 		while (c < end && !GP__ROWS_BY_COLUMN(group)) {
-			/* two columns; behind the last one there are numbers */
+			/* two columns; numbers follow the last one */
 			const odvgp_real *wj = w, *vj = v, *dj = d, *at = z + c;
 			odvgp_real u0 = product ? 0 : r->u[c], u1 = product ? 0 : r->u[c + 1];
 			odvgp_real s0 = 0, s1 = 0, s2 = 0, s3 = 0;
@@ -14448,14 +14447,16 @@ static void gp__row_slopes(const gp__row *r, size_t n, const odvgp_real *z, cons
 			}
 		}
 #endif
-		GP__EACH(j, c < end ? n : 0)
+		GP__EACH(j, c < end ? n : 0) {
+			odvgp_real a = w[j] * d[j], b = v ? v[j] * d[j] : 0, by;
 			for (size_t k = c; k < end; k++) {
-				odvgp_real off = (product ? 0 : r->u[k]) - z[j * columns + k], by = 1;
-				if (GP__ROWS_BY_COLUMN(group)) gp__rows_column(r->v.variance[k], off, &by);
-				off *= by * d[j];
-				to[k] += w[j] * off;
-				if (v) to[k + also] += v[j] * off;
+				odvgp_real off = (product ? 0 : r->u[k]) - z[j * columns + k];
+				if (GP__ROWS_BY_COLUMN(group))
+					gp__rows_column(r->v.variance[k], off, &by), off *= by;
+				to[k] += a * off;
+				if (v) to[k + also] += b * off;
 			}
+		}
 	}
 }
 
