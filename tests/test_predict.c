@@ -259,6 +259,7 @@ TEST(probabilities_of_classes_add_up_to_one)
 	} rows[] = {{ODVGP_LIKELIHOOD_SOFTMAX, 3}, {ODVGP_LIKELIHOOD_SOFTMAX, 4},
 			{ODVGP_LIKELIHOOD_SOFTMAX, MOST}, {ODVGP_LIKELIHOOD_ROBUSTMAX, 4}};
 	odvgp_real p[ALL], v[ALL], alone[ALL];
+	const int n = test_size(N, 20);
 	for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
 		odvgp_config c = random_config(N, 2, rows[r].K, 5, 6);
 		odvgp_server server;
@@ -270,23 +271,23 @@ TEST(probabilities_of_classes_add_up_to_one)
 		size_t bytes = odvgp_predictor_size(a.m, NULL);
 		void *block = NEW(unsigned char, bytes);
 		CHECK_STATUS(serve(a.m, NULL, block, bytes, &server, NULL), ODVGP_OK);
-		size_t need = odvgp_predict_scratch(&server, N, NULL);
+		size_t need = odvgp_predict_scratch(&server, n, NULL);
 		void *scratch = NEW(unsigned char, need);
-		CHECK_STATUS(odvgp_predict_y(&server, a.X, N, p, v, scratch, need, NULL), ODVGP_OK);
-		for (int i = 0; i < N; i++) {
+		CHECK_STATUS(odvgp_predict_y(&server, a.X, n, p, v, scratch, need, NULL), ODVGP_OK);
+		for (int i = 0; i < n; i++) {
 			double sum = 0;
 			for (int k = 0; k < rows[r].K; k++) {
-				double q = (double)p[k * N + i];
+				double q = (double)p[k * n + i];
 				sum += q;
 				CHECK(q >= 0 && q <= 1);
-				CHECK_NEAR(v[k * N + i], q - q * q, 4 * EPS);
+				CHECK_NEAR(v[k * n + i], q - q * q, 4 * EPS);
 			}
 			CHECK_NEAR(sum, 1, rows[r].kind == ODVGP_LIKELIHOOD_SOFTMAX ? 16 * EPS : 0.05);
 		}
-		CHECK_STATUS(odvgp_predict_y(&server, a.X, N, alone, NULL, scratch, need, NULL), ODVGP_OK);
-		CHECK_BITS(p, alone, (size_t)rows[r].K * N * sizeof *p);
-		CHECK_STATUS(odvgp_predict_y(&server, a.X, N, NULL, alone, scratch, need, NULL), ODVGP_OK);
-		CHECK_BITS(v, alone, (size_t)rows[r].K * N * sizeof *p);
+		CHECK_STATUS(odvgp_predict_y(&server, a.X, n, alone, NULL, scratch, need, NULL), ODVGP_OK);
+		CHECK_BITS(p, alone, (size_t)(rows[r].K * n) * sizeof *p);
+		CHECK_STATUS(odvgp_predict_y(&server, a.X, n, NULL, alone, scratch, need, NULL), ODVGP_OK);
+		CHECK_BITS(v, alone, (size_t)(rows[r].K * n) * sizeof *p);
 		free(block), free(scratch);
 		drop(&a);
 	}
@@ -625,7 +626,7 @@ TEST(awkward_data_work)
 	odvgp_real X[N * D], Y[N], Z[N * D], W[N], wide_X[40 * 200];
 	double plain, e;
 	odvgp_events events;
-	int i, mg;
+	int i, mg, most = test_size(300, 120), some = test_size(100, 40), few = test_size(50, 20);
 	test_seed = 340;
 	for (i = 0; i < N; i++) {
 		int d;
@@ -634,64 +635,64 @@ TEST(awkward_data_work)
 							0.05 * test_normal());
 	}
 	for (mg = test_size(0, 12); mg <= 12; mg += 12) {
-		plain = works("plain", N, D, 1, 15, mg, X, Y, 300, NULL, &events);
+		plain = works("plain", N, D, 1, 15, mg, X, Y, most, NULL, &events);
 		CHECK_SAY(plain < 0.5, "plain: error %.3g of the spread", plain);
 		CHECK(events.jitter_raised == 0 && events.step_undone == 0);
 		memcpy(Z, X, sizeof X);
 		for (i = 0; i < N; i++) Z[i * D + 2] = (odvgp_real)3.25;
-		e = works("a constant column", N, D, 1, 15, mg, Z, Y, 300, NULL, NULL);
+		e = works("a constant column", N, D, 1, 15, mg, Z, Y, most, NULL, NULL);
 		CHECK_SAY(e < 0.5, "a constant column: %.3g", e);
 		for (i = 0; i < N; i++) Z[i * D + 2] = X[i * D];
-		e = works("a column twice", N, D, 1, 15, mg, Z, Y, 300, NULL, NULL);
+		e = works("a column twice", N, D, 1, 15, mg, Z, Y, most, NULL, NULL);
 		CHECK_SAY(e < 0.5, "a column twice: %.3g", e);
 		for (i = 0; i < N * D; i++) Z[i] = X[i % (10 * D)];
 		for (i = 0; i < N; i++) W[i] = Y[i % 10];
 		/* There are more inducing points than distinct rows. */
-		e = works("ten rows six times each", N, D, 1, 15, mg, Z, W, 300, NULL, NULL);
+		e = works("ten rows six times each", N, D, 1, 15, mg, Z, W, most, NULL, NULL);
 		CHECK_SAY(e < 0.6, "repeated rows: %.3g", e);
 		for (i = 0; i < N * D; i++) Z[i] = (odvgp_real)(i % D);
-		works("all rows equal", N, D, 1, 15, mg, Z, Y, 100, NULL, &events);
+		works("all rows equal", N, D, 1, 15, mg, Z, Y, some, NULL, &events);
 		for (i = 0; i < N; i++) W[i] = (odvgp_real)-4.5;
-		works("all targets equal", N, D, 1, 15, mg, X, W, 100, NULL, NULL);
-		works("all rows and all targets equal", N, D, 1, 15, mg, Z, W, 100, NULL, NULL);
+		works("all targets equal", N, D, 1, 15, mg, X, W, some, NULL, NULL);
+		works("all rows and all targets equal", N, D, 1, 15, mg, Z, W, some, NULL, NULL);
 		for (i = 0; i < N; i++) W[i] = 0;
-		works("all targets 0", N, D, 1, 15, mg, X, W, 100, NULL, NULL);
+		works("all targets 0", N, D, 1, 15, mg, X, W, some, NULL, NULL);
 		for (i = 0; i < N; i++) W[i] = (odvgp_real)(1e-9 * (double)Y[i]);
-		e = works("targets of size 1e-9", N, D, 1, 15, mg, X, W, 300, NULL, NULL);
+		e = works("targets of size 1e-9", N, D, 1, 15, mg, X, W, most, NULL, NULL);
 		CHECK_SAY(e < 0.6, "targets of size 1e-9: error %.3g of the spread", e);
 		for (i = 0; i < N; i++) W[i] = (odvgp_real)(1e9 * (double)Y[i]);
-		e = works("targets of size 1e9", N, D, 1, 15, mg, X, W, 300, NULL, NULL);
+		e = works("targets of size 1e9", N, D, 1, 15, mg, X, W, most, NULL, NULL);
 		CHECK_SAY(e < 0.6, "targets of size 1e9: error %.3g of the spread", e);
 		for (i = 0; i < N; i++) {
 			Z[i * D] = (odvgp_real)(1e-12 * (double)X[i * D]);
 			Z[i * D + 1] = (odvgp_real)(1e12 * (double)X[i * D + 1]);
 			Z[i * D + 2] = X[i * D + 2];
 		}
-		works("columns of size 1e-12, 1e12 and 1", N, D, 1, 15, mg, Z, Y, 100, NULL, NULL);
-		works("the same, a lengthscale each", N, D, 1, 15, mg, Z, Y, 100, "matern52(ard)", NULL);
-		works("the same, a kernel each", N, D, 1, 15, mg, Z, Y, 100, "rbf(dims=0) + rbf(dims=1)",
+		works("columns of size 1e-12, 1e12 and 1", N, D, 1, 15, mg, Z, Y, some, NULL, NULL);
+		works("the same, a lengthscale each", N, D, 1, 15, mg, Z, Y, some, "matern52(ard)", NULL);
+		works("the same, a kernel each", N, D, 1, 15, mg, Z, Y, some, "rbf(dims=0) + rbf(dims=1)",
 				NULL);
-		works("2 rows", 2, D, 1, 1, 0, X, Y, 50, NULL, NULL);
-		works("2 rows, 2 points", 2, D, 1, 2, mg, X, Y, 50, NULL, NULL);
-		works("2 rows, 5 points", 2, D, 1, 5, mg, X, Y, 50, NULL, NULL);
-		works("1 row", 1, D, 1, 1, mg, X, Y, 50, NULL, NULL);
-		works("1 row, 3 points", 1, D, 1, 3, mg, X, Y, 50, NULL, NULL);
-		works("as many points as rows", N, D, 1, N, mg, X, Y, 50, NULL, NULL);
-		works("1 point", N, D, 1, 1, mg, X, Y, 50, NULL, NULL);
-		works("a lengthscale far too large", N, D, 1, 15, mg, X, Y, 50, "rbf(1e6)", &events);
-		works("a lengthscale far too small", N, D, 1, 15, mg, X, Y, 50, "rbf(1e-6)", NULL);
-		works("distances beyond the largest number", N, D, 1, 15, mg, X, Y, 50,
+		works("2 rows", 2, D, 1, 1, 0, X, Y, few, NULL, NULL);
+		works("2 rows, 2 points", 2, D, 1, 2, mg, X, Y, few, NULL, NULL);
+		works("2 rows, 5 points", 2, D, 1, 5, mg, X, Y, few, NULL, NULL);
+		works("1 row", 1, D, 1, 1, mg, X, Y, few, NULL, NULL);
+		works("1 row, 3 points", 1, D, 1, 3, mg, X, Y, few, NULL, NULL);
+		works("as many points as rows", N, D, 1, N, mg, X, Y, few, NULL, NULL);
+		works("1 point", N, D, 1, 1, mg, X, Y, few, NULL, NULL);
+		works("a lengthscale far too large", N, D, 1, 15, mg, X, Y, few, "rbf(1e6)", &events);
+		works("a lengthscale far too small", N, D, 1, 15, mg, X, Y, few, "rbf(1e-6)", NULL);
+		works("distances beyond the largest number", N, D, 1, 15, mg, X, Y, few,
 				"rq(1e-15, alpha=1e-12) + rbf", NULL);
-		works("a kernel of rank D", N, D, 1, 15, mg, X, Y, 50, "linear", NULL);
-		works("a kernel of rank 1", N, D, 1, 15, mg, X, Y, 50, "constant(2)", NULL);
-		works("nothing but noise", N, D, 1, 15, mg, X, Y, 50, "white", NULL);
-		works("base kernels of all geometries", N, D, 1, 15, mg, X, Y, 50,
+		works("a kernel of rank D", N, D, 1, 15, mg, X, Y, few, "linear", NULL);
+		works("a kernel of rank 1", N, D, 1, 15, mg, X, Y, few, "constant(2)", NULL);
+		works("nothing but noise", N, D, 1, 15, mg, X, Y, few, "white", NULL);
+		works("base kernels of all geometries", N, D, 1, 15, mg, X, Y, few,
 				"polynomial(degree=3) * rq + periodic(ard, period=3) + linear(ard) + white", NULL);
-		works("a tiny variance", N, D, 1, 15, mg, X, Y, 50, "rbf(1, variance=1e-12)", NULL);
-		works("a huge variance", N, D, 1, 15, mg, X, Y, 50, "rbf(1, variance=1e12)", NULL);
+		works("a tiny variance", N, D, 1, 15, mg, X, Y, few, "rbf(1, variance=1e-12)", NULL);
+		works("a huge variance", N, D, 1, 15, mg, X, Y, few, "rbf(1, variance=1e12)", NULL);
 		for (i = 0; i < 40 * 200; i++) wide_X[i] = (odvgp_real)test_between(-1, 1);
-		works("200 columns, 40 rows", 40, 200, 1, 10, mg, wide_X, Y, 50, NULL, NULL);
-		works("20 outputs", 10, 2, 6, 4, mg, X, Y, 50, NULL, NULL);
+		works("200 columns, 40 rows", 40, 200, 1, 10, mg, wide_X, Y, few, NULL, NULL);
+		works("20 outputs", 10, 2, 6, 4, mg, X, Y, few, NULL, NULL);
 	}
 }
 

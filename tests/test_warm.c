@@ -110,7 +110,7 @@ static void refused(made *a, const odvgp_warm *w, const problem *p, void *work, 
 /*  The bound after a warm start and some steps is above that of a cold start and as many steps. */
 TEST(every_member_gains)
 {
-	int members = 0;
+	int members = 0, count = test_size(STEPS, STEPS / 2);
 	for (int i = 0; i < 2 * 5 * 4 * 2; i++) {
 		odvgp_config c = config(1 + i % 2);
 		problem p = make_problem(1 + i % 2, 1, 1);
@@ -132,12 +132,12 @@ TEST(every_member_gains)
 			continue;
 		}
 		CHECK_SAY(warm(hot.m, NULL, &p, &info) == ODVGP_OK, "%s", info.text);
-		steps(cold.m, &p, STEPS);
-		steps(hot.m, &p, STEPS);
+		steps(cold.m, &p, count);
+		steps(hot.m, &p, count);
 		CHECK_SAY(bound(hot.m, &p) >= bound(cold.m, &p), "mean %d, cov %d, natgrad %d: %g, cold %g",
 				(int)c.layer[0].mean_part, (int)c.layer[0].cov_part, c.optim.natgrad,
 				bound(hot.m, &p), bound(cold.m, &p));
-		CHECK_INT(odvgp_steps_done(hot.m), STEPS);
+		CHECK_INT(odvgp_steps_done(hot.m), count);
 		free(cold.block);
 		free(hot.block);
 		members++;
@@ -465,6 +465,7 @@ TEST(other_likelihoods_start_from_pseudo_targets)
 		odvgp_real before[2], after[2], scale = 0;
 		c.lik.kind = (odvgp_likelihood)kind;
 		c.lik.classes = kind == ODVGP_LIKELIHOOD_ORDINAL ? 3 : 0;
+		if (K > 0) c.lik.nodes = test_size(0, 8);
 		c.layer[0].kernel = "rbf(4, variance=1.3, ard)";
 		c.optim.natgrad_step = odvgp_rising((odvgp_real)1e-3, (odvgp_real)0.1, 20, 0, 0);
 		for (ptrdiff_t i = ROWS; i-- > 0;)
@@ -580,8 +581,8 @@ TEST(small_units_of_positive_targets)
 			CHECK_STATUS(warm(hot.m, NULL, &p, NULL), ODVGP_OK);
 			get(hot.m, "kernel.0.lengthscale", of, 2);
 			length[small] = (double)of[0];
-			steps(cold.m, &p, 8 * STEPS);
-			steps(hot.m, &p, 8 * STEPS);
+			steps(cold.m, &p, test_size(8, 4) * STEPS);
+			steps(hot.m, &p, test_size(8, 4) * STEPS);
 			CHECK_SAY(bound(hot.m, &p) > bound(cold.m, &p), "likelihood %d, small %d: %g, cold %g",
 					(int)kinds[k], small, bound(hot.m, &p), bound(cold.m, &p));
 			free(cold.block), free(hot.block);
@@ -781,7 +782,7 @@ TEST(few_rows_of_two_classes)
 	for (int k = 0; k < sets; k += test_size(1, 3)) {
 		few f = make_few(k);
 		double hot = trained_few(&f, 0, 1), best = -HUGE_VAL;
-		for (int seed = 0; seed < 5; seed++)
+		for (int seed = 0; seed < test_size(5, 3); seed++)
 			best = fmax(best, trained_few(&f, (uint64_t)seed, 0));
 		CHECK_SAY(hot > best - 0.01, "set %d: %g per row, cold %g", k, hot, best);
 	}
