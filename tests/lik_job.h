@@ -39,16 +39,15 @@ typedef struct lik_row {
 static void lik_row_start(
 		lik_row *r, const char *name, ptrdiff_t F, ptrdiff_t classes, double jitter, ptrdiff_t H)
 {
-	static odvgp_real nodes[2 * GP__MOST_NODES];
-	static ptrdiff_t held; /* whose nodes they are */
+	static odvgp_real *rules[GP__MOST_NODES + 1]; /* by H, kept */
 	const gp__likelihood *lik = row_of(name);
 	memset(r, 0, sizeof *r);
-	if (held != H) {
-		held = H;
-		gp__gauss_hermite(H, nodes, nodes + H);
+	if (!rules[H]) {
+		rules[H] = NEW(odvgp_real, 2 * H);
+		gp__gauss_hermite(H, rules[H], rules[H] + H);
 	}
 	r->rule[0] = (odvgp_real)jitter;
-	memcpy(r->rule + 1, nodes, 2 * (size_t)H * sizeof *nodes);
+	memcpy(r->rule + 1, rules[H], 2 * (size_t)H * sizeof *rules[H]);
 	r->job.lik = lik;
 	r->job.isa = blas.isa;
 	r->job.n = r->job.ld = 1;

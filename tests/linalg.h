@@ -270,13 +270,14 @@ static void multiply(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const double *a, con
 	ptrdiff_t i, j, l;
 	for (i = 0; i < m; i++)
 		for (l = 0; l < k; l++) {
-			double f = a[i * k + l], t;
+			const double f = a[i * k + l], *row = b + l * n;
+			double *to = sum + i * n, *to_size = size + i * n;
 			/* This is a zero of a triangle. */
 			if (f == 0) continue;
 			for (j = 0; j < n; j++) {
-				t = f * b[l * n + j];
-				sum[i * n + j] += t;
-				size[i * n + j] += fabs(t);
+				double t = f * row[j];
+				to[j] += t;
+				to_size[j] += fabs(t);
 			}
 		}
 }

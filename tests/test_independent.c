@@ -384,7 +384,7 @@ TEST(models_train_and_are_saved)
 			if (round == 2) c.layer[0].P = 3, c.functions = P;
 			fixture a = make_outputs(&c);
 			double before = elbo_of(&a, NULL, NULL), after;
-			for (int i = 0; i < 10; i++)
+			for (int i = 0; i < test_size(10, 5); i++)
 				CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
 			after = elbo_of(&a, NULL, NULL);
 			CHECK_SAY(after > before, "%s, round %d: %.10g, then %.10g", members[k].name, round,

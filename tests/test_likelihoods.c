@@ -440,7 +440,7 @@ TEST(integrals_agree_with_long_double)
 		const gp__likelihood *lik = row_of(s.name);
 		if (s.F > 1 || s.classes == 2) continue;
 		s.H = 200;
-		for (round = 0; round < 12; round++) {
+		for (round = 0; round < 12; round += test_size(1, 3)) {
 			int far = round > 7 && lik->most < 1e3 && strcmp(s.name, "beta"),
 				loose = far && sizeof(odvgp_real) == 4;
 			double y = some_target(&s), mean = test_between(-2, 2), var = test_between(0.05, 0.8),
@@ -881,7 +881,7 @@ static void check_predictions(const world *w, odvgp_model *m, odvgp_model *twin)
     continues with the same bits. */
 TEST(models_train_save_and_predict)
 {
-	int k;
+	int k, steps = test_size(STEPS, STEPS / 2);
 	for (k = 0; k < SETUPS; k++) {
 		world *w = NEW(world, 1);
 		odvgp_model *m, *other, *loaded = NULL;
@@ -897,9 +897,9 @@ TEST(models_train_save_and_predict)
 		other = create(w);
 		if (!m || !other) return;
 		before = train(w, m, 0, &report);
-		after = train(w, m, STEPS, &report);
+		after = train(w, m, steps, &report);
 		CHECK_SAY(after > before + 5, "%s: the bound goes from %g to %g", w->s.name, before, after);
-		train(w, other, STEPS, &report);
+		train(w, other, steps, &report);
 		a = all_values(m), b = all_values(other);
 		CHECK_SAY(!memcmp(a, b, (size_t)odvgp_param_count(m) * sizeof *a),
 				"%s: threads change the bits", w->s.name);
