@@ -502,35 +502,37 @@ static odvgp_config race_resize(const odvgp_config *config, ptrdiff_t rows)
 	return c;
 }
 
+/*  A score's memory: of a fold's model, for the fold that leaves most rows to fit; and of all rows,
+    their densities and moments. */
+typedef struct race_memory {
+	void *block;
+	size_t size;
+	odvgp_real *rows;
+} race_memory;
+
 /*  A model of these rows with the entry's values predicts the others. */
 static odvgp_status race_fit_part(const race *r, race_entry *e, const race_value *values,
-		const race_part *fit, const race_part *of)
+		const race_part *fit, const race_part *of, const race_memory *room)
 {
 	odvgp_config c = race_resize(&e->config, fit->n);
 	odvgp_model *model;
-	size_t size = odvgp_model_size(&c, &e->info);
-	if (!size) return e->info.status;
-	void *block = malloc(size);
-	if (!block) return race_no_memory(&e->info);
-	odvgp_status s = odvgp_model_init(&model, &c, block, size, &e->info);
+	odvgp_status s = odvgp_model_init(&model, &c, room->block, room->size, &e->info);
 	if (!s) s = odvgp_init_data(model, fit->X, fit->Y, r->watch, &e->info);
 	if (!s) s = race_give(model, values, &e->info);
 	if (!s) s = race_fit_q(r, e, model, fit->X, fit->Y);
-	if (!s) s = race_predict(e, model, of);
-	free(block);
-	return s;
+	return s ? s : race_predict(e, model, of);
 }
 
-/*  Splits the rows into those outside the fold and those in it, scores the latter. room: for all rows,
-    densities and moments. */
-static odvgp_status race_fold(
-		const race *r, race_entry *e, const race_value *values, int fold, odvgp_real *room)
+/*  Splits the rows into those outside the fold and those in it, scores the latter. */
+static odvgp_status race_fold(const race *r, race_entry *e, const race_value *values, int fold,
+		const race_memory *room)
 {
 	const odvgp_real *X = race_rows(r, e), *from = race_targets(r, e);
 	ptrdiff_t n = r->valid, D = e->config.layer[0].D, count[2] = {0, 0};
 	for (ptrdiff_t i = 0; i < n; i++) count[r->fold[i] == fold]++;
-	odvgp_real *to[2] = {room, room + count[0] * D},
-			   *Y[2] = {room + n * D, room + n * D + count[0]}, *logp = room + n * (D + 1);
+	odvgp_real *to[2] = {room->rows, room->rows + count[0] * D},
+			   *Y[2] = {room->rows + n * D, room->rows + n * D + count[0]},
+			   *logp = room->rows + n * (D + 1);
 	race_part fit = {to[0], Y[0], count[0], NULL, NULL},
 			  of = {to[1], Y[1], count[1], logp, e->moments ? logp + n : NULL};
 	if (!count[1]) return ODVGP_OK;
@@ -541,7 +543,7 @@ static odvgp_status race_fold(
 		to[in] += D;
 		*Y[in]++ = from[i];
 	}
-	odvgp_status s = race_fit_part(r, e, values, &fit, &of);
+	odvgp_status s = race_fit_part(r, e, values, &fit, &of, room);
 	for (ptrdiff_t i = 0, k = 0; i < n && !s; i++) {
 		if (r->fold[i] != fold) continue;
 		for (int of_y = 0; of_y < 2 && e->moments; of_y++)
@@ -551,16 +553,34 @@ static odvgp_status race_fold(
 	return s;
 }
 
+/*  The most rows that a fold leaves to fit. */
+static ptrdiff_t race_most_rows(const race *r)
+{
+	ptrdiff_t most = 0;
+	for (int fold = 0; fold < r->folds; fold++) {
+		ptrdiff_t rows = r->valid;
+		for (ptrdiff_t i = 0; i < r->valid; i++) rows -= r->fold[i] == fold;
+		if (rows > most) most = rows;
+	}
+	return most;
+}
+
 static odvgp_status race_folds(const race *r, race_entry *e)
 {
 	size_t columns = (size_t)e->config.layer[0].D + 4;
+	odvgp_config c = race_resize(&e->config, race_most_rows(r));
 	race_value *values;
+	race_memory room;
 	odvgp_status s = race_take(&values, e->model, 1, &e->info);
-	odvgp_real *room = (odvgp_real *)malloc((size_t)r->valid * columns * sizeof *room);
-	if (!s && !room) s = race_no_memory(&e->info);
 	if (e->file) race_leave_model(e);
-	for (int fold = 0; fold < r->folds && !s; fold++) s = race_fold(r, e, values, fold, room);
-	free(room);
+	room.size = odvgp_model_size(&c, s ? NULL : &e->info);
+	if (!s && !room.size) s = e->info.status;
+	room.block = malloc(room.size);
+	room.rows = (odvgp_real *)malloc((size_t)r->valid * columns * sizeof *room.rows);
+	if (!s && (!room.block || !room.rows)) s = race_no_memory(&e->info);
+	for (int fold = 0; fold < r->folds && !s; fold++) s = race_fold(r, e, values, fold, &room);
+	free(room.block);
+	free(room.rows);
 	race_drop(values);
 	return s;
 }
