@@ -241,7 +241,7 @@ CONTENTS   (search for a tag with its arrows)
 	The step sizes of Adam and of natural gradients fall over 5,000 steps by default: large steps
 	find the kernel and the noise, small steps settle them. Let them fall over your whole training
 	(odvgp_falling), or keep them constant if data never end (odvgp_constant); odvgp_set_step_sizes
-	changes them later.
+	changes them later. Where Adam moves q, halve its steps if the bound dips.
   Choosing sizes. A step takes O(B M^2 + B Mg D + M Mg D + M^3) time. Start with M = 100..300 and
 	Mg = 2..3 M. More beta points improve variance and mean, more gamma points only the mean, at
 	linear cost. SOLVE-GP's gamma improves both, for O(B Mg (M + Mg) + M Mg (M + Mg) + Mg^3) more

@@ -1,7 +1,10 @@
 /*  soak.c - 2,000 steps of each member of the family, with natural gradients and without, on six
-    data sets of very different scale, dimension and noise. Step sizes are the defaults; only the
-    exact natural steps of gamma have the learning rate that their documentation asks for. Not part
-    of `make test`: six minutes.
+    data sets of very different scale, dimension and noise. Step sizes are the defaults, but for two:
+    the exact natural steps of gamma have the learning rate that their documentation asks for, and
+    FREE + DENSE moved by Adam has half of the default. With all of it the bound dips by up to 0.08
+    nats a row on repeated rows, for some ten steps, in 4 of 6 seeds; with half of it, or with a
+    jitter of 1e-4, in none of 3 (seeds 1, 3, 5; 1 to 6 with the default). Not part of `make test`:
+    six minutes.
 
         make soak      or      build/soak FILE [words]
 
@@ -132,7 +135,9 @@ static const member members[] = {{"coupled", 0, {"mean_part=beta", "cov_part=den
 		{"blocks+dense", 1, {"mean_part=blocks", "cov_part=dense"}},
 		{"orth+blocks", 1, {"mean_part=orth", "cov_part=blocks"}},
 		{"orth+inverse:adam", 1, {"mean_part=orth", "cov_part=inverse", "optim.natgrad=off"}},
-		{"free+dense:adam", 1, {"mean_part=free", "cov_part=dense", "optim.natgrad=off"}},
+		{"free+dense:adam", 1,
+				{"mean_part=free", "cov_part=dense", "optim.natgrad=off",
+						"optim.lr=0.005-0.0005:5000"}},
 		{"hybrid+diagonal:adam", 1,
 				{"mean_part=hybrid", "cov_part=diagonal", "optim.natgrad=off"}}};
 enum { MEMBERS = sizeof members / sizeof *members };
