@@ -62,7 +62,7 @@ for format in '' --json; do
     full || [ -n "$format" ] || continue
     # shellcheck disable=SC2086
     interrupted '^fold 2/4' t.txt train --data named.csv --basis coupled --beta 9 --iters 100000000 \
-        --minutes 0.02 --folds 4 --threads 1 $format
+        --minutes "$(size 0.02 0.015)" --folds 4 --threads 1 $format
     check "folds: interrupted, 130 ($format)" test $? -eq 130
     why='fold 3: stopped by a signal after [0-9]* steps'
     if [ -z "$format" ]; then

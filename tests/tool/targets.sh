@@ -1,7 +1,7 @@
 # Kinds of columns, several targets: part of tests/tool/tool.sh, which reads this file.
 
 # ---- kinds of columns ----
-train --data text.csv --ordinal 'size, of it=low,high' --model text.odvgp --json --iters 200 \
+train --data text.csv --ordinal 'size, of it=low,high' --model text.odvgp --json --iters "$(size 200 100)" \
     --lr 0.03 --natgrad-step 0.1 --test-fraction 0.2 >text.json
 check "text: one input per level, one for an ordinal" test "$(value text.json d)" = 6
 check "text: learns" holds "$(value text.json rmse) < 0.4"
@@ -15,7 +15,7 @@ awk -F, 'BEGIN { OFS = "," } { print $1, $2, $3, $1 < -0.3 ? 1 : $1 < 0.3 ? 2 : 
     sort -t, -k4 >graded
 { echo "a,b,y,grade"; cat graded; } >grade.csv
 { echo "a,b,y,grade"; sort -t, -k4 -r graded; } >grade2.csv
-"$tool" train --data grade.csv --ignore y --iters "$(size 300 60)" --lr 0.03 --model grade.odvgp --json \
+"$tool" train --data grade.csv --ignore y --iters "$(size 300 40)" --lr 0.03 --model grade.odvgp --json \
     >grade.json 2>err.txt
 check "numbers and texts: a note" grep -q "^note: line [0-9]*, column 3 (grade): '3+' is text, so the \
 numbers of this column are levels, too$" err.txt
@@ -113,7 +113,7 @@ check "shared kernel: a noise for each target" \
 awk 'BEGIN { srand(6); for (i = 0; i < 200; i++) { x = 6 * rand(); z = 6 * rand()
     printf "%.6f,%.6f,%.6f,%.6f\n", x, z, sin(x) + 0.1 * rand(), cos(z) + 0.1 * rand() } }' >own.csv
 cut -d, -f1,2 own.csv >own_inputs.csv
-train --data own.csv --target 2-3 --outputs independent --model own.odvgp --json --iters "$(size 300 150)" \
+train --data own.csv --target 2-3 --outputs independent --model own.odvgp --json --iters "$(size 300 100)" \
     --lr 0.03 --test-fraction 0.2 >own.json
 check "own kernels: learn" holds "$(value own.json p) == 2 && $(value own.json rmse) < 0.2"
 check "own kernels: lengthscales of each function" \
@@ -124,7 +124,7 @@ check "own kernels: in words" holds "$("$tool" info --model own.odvgp |
 "$tool" predict --model own.odvgp --data own_inputs.csv >own_pred.csv
 check "own kernels: a forecast for each target" test "$(head -n 1 own_pred.csv)" = \
     "mean_0,sd_f_0,sd_y_0,mean_1,sd_f_1,sd_y_1,range"
-fit --data own.csv --target 2-3 --outputs independent --model own.odvgp --iters "$(size 310 160)" \
+fit --data own.csv --target 2-3 --outputs independent --model own.odvgp --iters "$(size 310 110)" \
     --test-fraction 0.2 --resume own.odvgp
 check "own kernels: resume" test $? -eq 0
 fit --data own.csv --target 2-3 --outputs independent --model t.odvgp --minutes 0.02 --plot own.svg
