@@ -118,7 +118,8 @@ static odvgp_status call(odvgp_model *m, int kind, const odvgp_real *X, const od
 	odvgp_status s = ODVGP_OK;
 	odvgp_report report;
 	odvgp_real v = 0, w = 0;
-	size_t n = kind == WARM    ? odvgp_warm_start_scratch(m, NULL, info)
+	const odvgp_warm start = {0, 0, test_size(0, 10), 0};
+	size_t n = kind == WARM    ? odvgp_warm_start_scratch(m, &start, info)
 			   : kind >= FIT_Q ? odvgp_fit_q_scratch(m, info)
 							   : 1;
 	void *scratch;
@@ -126,7 +127,7 @@ static odvgp_status call(odvgp_model *m, int kind, const odvgp_real *X, const od
 	scratch = test_alloc(n);
 	memset(&report, 0, sizeof report);
 	if (kind == INIT) s = odvgp_init_data(m, X, Y, NULL, info);
-	if (kind == WARM) s = odvgp_warm_start(m, X, Y, NULL, NULL, scratch, n, info);
+	if (kind == WARM) s = odvgp_warm_start(m, X, Y, &start, NULL, scratch, n, info);
 	if (kind == STEP) s = odvgp_step(m, X, Y, &report, info);
 	if (kind == FIT) s = odvgp_fit(m, X, Y, STEPS, NULL, info);
 	if (kind == NATGRAD) s = odvgp_natgrad_step(m, X, Y, ROWS, (odvgp_real)0.3, &v, info);
