@@ -163,8 +163,8 @@ $(LINKED:%=$(1)/%): $(1)/%: $(1)/%.o $(1)/internals.o
 	@$$(CC) $$(CFLAGS) $$(INCLUDE) -DODVGP_USE_PTHREADS= $(2) $$< -o $$@ $$(LIBS)
 endef
 FLOAT := -DODVGP_FLOAT -DODVGP_KEEP_NAMES
-# As users compile it; in the short form in half of the time. With -O1 alone gcc's code is three times
-# as slow.
+# As users compile it; in the short form in half of the time. With -O1 alone gcc's code is three
+# times as slow.
 $(B)/internals.o $(B)/f32/internals.o: CFLAGS := \
     $(if $(FULL)$(ALL),-O2,-O1 $(if $(findstring clang,$(CC)),,-fexpensive-optimizations))
 $(LINKED:%=$(B)/%) $(LINKED:%=$(B)/f32/%): CFLAGS := -Og
