@@ -27665,7 +27665,7 @@ static void gp__file_array(gp__file *f, odvgp_real *x, ptrdiff_t n)
 static void gp__file_moved(
 		gp__file *f, const odvgp_model *m, odvgp_real *x, ptrdiff_t rows, ptrdiff_t n)
 {
-	int mode = f->mode, q = f->version < 11 && n && !m->cfg.optim.natgrad;
+	int mode = f->mode, q = f->version < 11 && n && (m->lbfgs.n || !m->cfg.optim.natgrad);
 	GP__FOR(i, rows) {
 		gp__file_array(f, x ? x + i * n : x, n);
 		f->mode = GP__FILE_MEASURE;

@@ -81,8 +81,9 @@ static void expect(odvgp_model *m, const odvgp_server *p, double *to)
 
 enum { SGPR_STEPS = 8 };
 
-/*  SGPR after some iterations of L-BFGS, as tests/files/sgpr_f64.odvgp was made. */
-static odvgp_model *make_sgpr(void)
+/*  SGPR after some iterations of L-BFGS, as tests/files/sgpr_f64.odvgp was made, and with
+    optim.natgrad, which changes nothing, sgpr_natgrad_f64.odvgp. */
+static odvgp_model *make_sgpr(int natgrad)
 {
 	odvgp_config c = odvgp_config_defaults(N, D, P, M, 0);
 	odvgp_real X[N * D], Y[N * P];
@@ -92,7 +93,7 @@ static odvgp_model *make_sgpr(void)
 	c.objective = ODVGP_OBJECTIVE_COLLAPSED;
 	c.optim.kind = ODVGP_OPTIMIZER_LBFGS;
 	c.optim.lbfgs_memory = 5;
-	c.optim.natgrad = 0;
+	c.optim.natgrad = natgrad;
 	c.optim.batch = N;
 	c.init.warm = 0;
 	c.isa = ODVGP_ISA_C;
@@ -316,7 +317,7 @@ TEST(models_are_what_they_were)
 
 /*  A file of version 10, which also had L-BFGS's numbers for q, goes on as the model that it was
     made from, which it would not without L-BFGS's memory. Saved now, both take fewer bytes. */
-TEST(files_of_version_10_go_on)
+static void goes_on(const char *name, int natgrad)
 {
 	size_t bytes, need, now;
 	unsigned char *file;
@@ -325,8 +326,7 @@ TEST(files_of_version_10_go_on)
 	odvgp_real X[N * D], Y[N * P];
 	odvgp_model *m = NULL, *twin;
 	int i;
-	if (sizeof(odvgp_real) != 8) SKIP("the file is of doubles");
-	if (!(file = read_file("sgpr", 64, &bytes))) return;
+	if (!(file = read_file(name, 64, &bytes))) return;
 	CHECK_INT(get_bits(file + 8, 4), 10);
 	need = odvgp_load_size(file, bytes, NULL, test_isa(), &info);
 	if (!CHECK_SAY(need > 0, "%s", info.text)) return;
@@ -335,7 +335,7 @@ TEST(files_of_version_10_go_on)
 						   ODVGP_OK,
 				"%s", info.text))
 		return;
-	twin = make_sgpr();
+	twin = make_sgpr(natgrad);
 	now = odvgp_save_size(m, 0, NULL);
 	CHECK_INT(now, odvgp_save_size(twin, 0, NULL));
 	CHECK_INT(bytes - now, 8 * (2 * 5 + 1) * (P * M + P * M * M));
@@ -349,6 +349,12 @@ TEST(files_of_version_10_go_on)
 	}
 	free(file), free(block);
 	odvgp_model_free(twin);
+}
+TEST(files_of_version_10_go_on)
+{
+	if (sizeof(odvgp_real) != 8) SKIP("the files are of doubles");
+	goes_on("sgpr", 0);
+	goes_on("sgpr_natgrad", 1);
 }
 
 /*  Files hold a number for each kernel. These numbers never change; a new kernel takes the next
