@@ -13924,7 +13924,7 @@ static size_t gp__row_init(const gp__compact *p, gp__row *r, size_t more, void *
 	GP__PLACE(c, more * (p->M + 1))
 	GP__PLACE(mean, P)
 	GP__PLACE(var, P)
-	GP__PLACE(slope, more * (r->room + 1) * (1 + operands))
+	GP__PLACE(slope, more * GP__ROWS_SLOPES(p) * (1 + operands))
 	GP__PLACE(by_u, 2 * r->P * C)
 	GP__PLACE(by_x, more * p->D)
 	GP__PLACE(share, p->y_rows > p->T ? p->y_rows : 0)
@@ -26220,8 +26220,7 @@ static void gp__kernel_slots(gp__unit *u)
 	u->kernel_slots = par->slots + 1 - u->slot_kernel;
 }
 
-/*	GP__NATURAL for slots that these natural steps move, GP__UNMOVED where the bound is that of the
-	best q. */
+/*	GP__NATURAL for slots that these natural steps move, GP__UNMOVED if the bound has the best q. */
 static int gp__q_kind(const gp__unit *u, int steps)
 {
 	const odvgp_config *c = &u->model->cfg;
@@ -27661,11 +27660,12 @@ static void gp__file_array(gp__file *f, odvgp_real *x, ptrdiff_t n)
 	gp__file_reals(f, x, n, (int)sizeof(odvgp_real));
 }
 
-/*	[rows,n], of the n parameters that an optimiser moves; until version 10 of q behind them, too. */
+/*	[rows,n] of n parameters that an optimiser moves; until version 10 of q, too. */
 static void gp__file_moved(
 		gp__file *f, const odvgp_model *m, odvgp_real *x, ptrdiff_t rows, ptrdiff_t n)
 {
-	int mode = f->mode, q = f->version < 11 && n && (m->lbfgs.n || !m->cfg.optim.natgrad);
+	int mode = f->mode, q = f->version < 11 && n && m->cfg.objective != ODVGP_OBJECTIVE_ELBO &&
+							(m->lbfgs.n || !m->cfg.optim.natgrad);
 	GP__FOR(i, rows) {
 		gp__file_array(f, x ? x + i * n : x, n);
 		f->mode = GP__FILE_MEASURE;

@@ -238,6 +238,17 @@ TEST(predictors_predict_what_their_writer_did)
 		free(file);
 	}
 }
+/*  Its model, in *block; NULL, and a failed check, if it cannot be loaded. */
+static odvgp_model *load_model(const unsigned char *file, size_t bytes, void **block)
+{
+	odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
+	odvgp_model *m = NULL;
+	size_t need = odvgp_load_size(file, bytes, NULL, test_isa(), &info);
+	*block = test_alloc(need + 1);
+	if (need) (void)odvgp_load_memory(&m, file, bytes, NULL, test_isa(), *block, need, &info);
+	CHECK_SAY(m != NULL, "%s", info.text);
+	return m;
+}
 /*  Saving recomputes the factor of K and stores its jitter, which the x87 unit computes with
     more digits than the loaded one: both must agree up to rounding, and then the bytes must be
     equal. */
@@ -256,12 +267,12 @@ static void take_jitter_as_noted(
     same bytes, except those that a machine computes. */
 TEST(models_are_what_they_were)
 {
-	size_t bytes, need = 0, frozen_bytes, user_bytes = 0, i, state, same = 0;
+	size_t bytes, frozen_bytes, user_bytes = 0, i, state, same = 0;
 	unsigned char *file = read_file("model", 8 * (int)sizeof(odvgp_real), &bytes), *again;
 	const void *user = NULL;
 	odvgp_server server, *p = &server;
 	odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
-	odvgp_model *m = NULL;
+	odvgp_model *m;
 	odvgp_status served;
 	odvgp_real x_mean[D] = {(odvgp_real)0.5, (odvgp_real)-0.25}, y_scale[P] = {2, (odvgp_real)0.5},
 			   X[N * D], Y[N * P];
@@ -273,13 +284,7 @@ TEST(models_are_what_they_were)
 	memset(&scales, 0, sizeof scales);
 	scales.x_mean = x_mean, scales.y_scale = y_scale;
 	CHECK_STATUS(odvgp_load_user(file, bytes, &user, &user_bytes, NULL), ODVGP_OK);
-	need = odvgp_load_size(file, bytes, NULL, test_isa(), &info);
-	if (!CHECK_SAY(need > 0, "%s", info.text)) return;
-	block = test_alloc(need);
-	if (!CHECK_SAY(odvgp_load_memory(&m, file, bytes, NULL, test_isa(), block, need, &info) ==
-						   ODVGP_OK,
-				"%s", info.text))
-		return;
+	if (!(m = load_model(file, bytes, &block))) return;
 	CHECK_INT(odvgp_steps_done(m), 30);
 	CHECK(odvgp_model_config(m)->seed == UINT64_C(0x123456789abcdef0));
 	CHECK_INT(odvgp_model_config(m)->init.beta, ODVGP_INIT_BETA_FARTHEST);
@@ -319,22 +324,16 @@ TEST(models_are_what_they_were)
     made from, which it would not without L-BFGS's memory. Saved now, both take fewer bytes. */
 static void goes_on(const char *name, int natgrad)
 {
-	size_t bytes, need, now;
+	size_t bytes, now;
 	unsigned char *file;
 	void *block;
 	odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
 	odvgp_real X[N * D], Y[N * P];
-	odvgp_model *m = NULL, *twin;
+	odvgp_model *m, *twin;
 	int i;
 	if (!(file = read_file(name, 64, &bytes))) return;
 	CHECK_INT(get_bits(file + 8, 4), 10);
-	need = odvgp_load_size(file, bytes, NULL, test_isa(), &info);
-	if (!CHECK_SAY(need > 0, "%s", info.text)) return;
-	block = test_alloc(need);
-	if (!CHECK_SAY(odvgp_load_memory(&m, file, bytes, NULL, test_isa(), block, need, &info) ==
-						   ODVGP_OK,
-				"%s", info.text))
-		return;
+	if (!(m = load_model(file, bytes, &block))) return;
 	twin = make_sgpr(natgrad);
 	now = odvgp_save_size(m, 0, NULL);
 	CHECK_INT(now, odvgp_save_size(twin, 0, NULL));

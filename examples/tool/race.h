@@ -502,12 +502,11 @@ static odvgp_config race_resize(const odvgp_config *config, ptrdiff_t rows)
 	return c;
 }
 
-/*  A score's memory: of a fold's model, for the fold that leaves most rows to fit; and of all rows,
-    their densities and moments. */
+/*  Memory that the folds share. */
 typedef struct race_memory {
-	void *block;
+	void *block; /* of a fold's model, large enough for each */
 	size_t size;
-	odvgp_real *rows;
+	odvgp_real *rows; /* all of them, X and Y; log densities, means and variances */
 } race_memory;
 
 /*  A model of these rows with the entry's values predicts the others. */
@@ -571,10 +570,10 @@ static odvgp_status race_folds(const race *r, race_entry *e)
 	odvgp_config c = race_resize(&e->config, race_most_rows(r));
 	race_value *values;
 	race_memory room;
+	room.size = odvgp_model_size(&c, &e->info);
+	if (!room.size) return e->info.status;
 	odvgp_status s = race_take(&values, e->model, 1, &e->info);
 	if (e->file) race_leave_model(e);
-	room.size = odvgp_model_size(&c, s ? NULL : &e->info);
-	if (!s && !room.size) s = e->info.status;
 	room.block = malloc(room.size);
 	room.rows = (odvgp_real *)malloc((size_t)r->valid * columns * sizeof *room.rows);
 	if (!s && (!room.block || !room.rows)) s = race_no_memory(&e->info);
