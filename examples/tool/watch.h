@@ -80,11 +80,20 @@ static void watch_allow(watch *w, double until, double grace)
 	w->noticed = 0;
 }
 
-/*  Has work to end? If so, it stays so until watch_allow. */
+/*  The seconds that the phase takes from now on at its rate so far; 0: nothing is known of it. */
+static double watch_rest(const watch *w)
+{
+	double seconds = now() - w->begin;
+	return w->share > 0 ? seconds / w->share - seconds : 0;
+}
+
+/*  Has work to end? If so, it stays so until watch_allow. After a signal it ends at once if it would
+    not end by itself within its grace. */
 static int watch_over(watch *w)
 {
 	if (now() >= w->until) return 1;
 	if (!stop_signal) return 0;
+	if (watch_rest(w) > w->grace) w->grace = 0;
 	if (!(w->noticed > 0)) w->noticed = now();
 	return now() >= w->noticed + w->grace;
 }
@@ -112,14 +121,13 @@ static const char *duration(double seconds, char *text, size_t size)
 static void watch_draw(watch *w)
 {
 	char bar[21], left[32];
-	double seconds = now() - w->begin, share = w->share,
-		   rest = share > 0 ? seconds / share - seconds : 0;
+	double seconds = now() - w->begin, share = w->share;
 	if (seconds < w->wait || w->quiet || now() - w->drawn < 0.1) return;
 	for (int i = 0; i < 20; i++) bar[i] = i < (int)(20 * share) ? '#' : '.';
 	bar[20] = 0;
 	if (w->terminal) {
 		fprintf(stderr, "\r%s  [%s]  ETA %s\033[K", w->phase, bar,
-				share > 0 ? duration(rest, left, sizeof left) : "?");
+				share > 0 ? duration(watch_rest(w), left, sizeof left) : "?");
 		w->drawn = now();
 	} else {
 		fprintf(stderr, "%s: %.0f %% after %.1f s\n", w->phase, 100 * share, seconds);
