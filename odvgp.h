@@ -4802,26 +4802,51 @@ static void gp__pack(const odvgp__simd *isa, ptrdiff_t n, ptrdiff_t k, ptrdiff_t
 	}
 }
 
-/*	Packs an operand of n rows, in panels of `unit`, and k steps into `area` [n rounded up, k], or
-	only copies a ragged last panel. */
-static gp__operand gp__prepare(const odvgp__simd *isa, int packed, ptrdiff_t n, ptrdiff_t k,
-		ptrdiff_t unit, const odvgp_real *w, const odvgp_real *from, ptrdiff_t rs, ptrdiff_t cs,
-		odvgp_real *area)
+/*	op(A), or op(B)^T with its weights: element (i, p) is at[i * rs + p * cs], in panels of `unit`
+	rows. part: LOWER, if it is zero above the diagonal, UPPER below. */
+typedef struct {
+	const odvgp_real *w, *at;
+	ptrdiff_t rs, cs, unit;
+	int part;
+} gp__side;
+
+/*	Of k steps after p: the first one where `rows` rows from i are not zero, and behind the last one,
+	which it returns. */
+static ptrdiff_t gp__side_steps(
+		int part, ptrdiff_t i, ptrdiff_t rows, ptrdiff_t p, ptrdiff_t k, ptrdiff_t *from)
 {
-	gp__operand o = {from, area, rs, rs, cs, 1, unit};
-	ptrdiff_t whole = n / unit * unit;
+	*from = part == GP__UPPER ? GP__MAX(0, i - p) : 0;
+	return part == GP__LOWER ? GP__MIN(k, i + rows - p) : k;
+}
+
+/*	Whether each panel of n rows has steps that count in the first block, of kc. */
+static int gp__side_begins(const gp__side *s, ptrdiff_t n, ptrdiff_t k, ptrdiff_t kc)
+{
+	return s->part != GP__UPPER || (n <= k && k <= kc);
+}
+
+/*	Packs n rows from `row` and k steps from `step` into `area` [n rounded up, k], without what is
+	zero, or only copies a ragged last panel. */
+static gp__operand gp__prepare(const odvgp__simd *isa, const gp__side *s, int packed, ptrdiff_t row,
+		ptrdiff_t n, ptrdiff_t step, ptrdiff_t k, odvgp_real *area)
+{
+	const odvgp_real *at = s->at + row * s->rs + step * s->cs;
+	gp__operand o = {at, area, s->rs, s->rs, s->cs, 1, s->unit};
+	ptrdiff_t unit = s->unit, whole = n / unit * unit, from, to;
 	if (packed) {
 		o.at = area;
 		o.step = k;
 		o.rs = 1;
 		o.cs = unit;
-		for (ptrdiff_t i = 0; i < whole; i += unit)
-			gp__pack(isa, unit, k, unit, w, from + i * rs, rs, cs, area + i * k);
 		o.ragged = area + whole * k;
 	}
-	if (whole < n)
-		gp__pack(isa, n - whole, k, unit, w, from + whole * rs, rs, cs,
-				area + (packed ? whole * k : 0));
+	for (ptrdiff_t i = packed ? 0 : whole; i < n; i += unit) {
+		to = gp__side_steps(s->part, row + i, unit, step, k, &from);
+		if (from < to)
+			gp__pack(isa, GP__MIN(unit, n - i), to - from, unit, s->w ? s->w + step + from : NULL,
+					at + i * s->rs + from * s->cs, s->rs, s->cs,
+					area + (packed ? i * k : 0) + from * unit);
+	}
 	return o;
 }
 
@@ -4854,6 +4879,12 @@ static void gp__tile_of_c(const odvgp__simd *isa, const gp__mm *g, int add, ptrd
 	}
 }
 
+/*	op(B)^T's part. */
+static int gp__side_of_b(const gp__mm *g)
+{
+	return g->b_part ? GP__LOWER + GP__UPPER - g->b_part : GP__FULL;
+}
+
 /*	Inner loops: mc rows from i0, nc columns from j0, kc steps from p0. */
 static void gp__macro(const odvgp__simd *isa, const gp__mm *g, int add, ptrdiff_t i0, ptrdiff_t mc,
 		ptrdiff_t j0, ptrdiff_t nc, ptrdiff_t p0, ptrdiff_t kc, const gp__operand *A,
@@ -4861,31 +4892,23 @@ static void gp__macro(const odvgp__simd *isa, const gp__mm *g, int add, ptrdiff_
 {
 	for (ptrdiff_t jr = 0; jr < nc; jr += isa->NR) {
 		const odvgp_real *b = B->at + jr * B->step;
-		ptrdiff_t j = j0 + jr, width = GP__MIN(nc - jr, (ptrdiff_t)isa->NR), bs = B->cs, b_from = 0,
-				  b_to = kc;
+		ptrdiff_t j = j0 + jr, width = GP__MIN(nc - jr, (ptrdiff_t)isa->NR), bs = B->cs, b_from,
+				  b_to = gp__side_steps(gp__side_of_b(g), j, width, p0, kc, &b_from);
 		if (width < isa->NR) b = B->ragged, bs = B->ragged_cs;
-		if (g->b_part == GP__LOWER) b_from = GP__MAX(0, j - p0);
-		if (g->b_part == GP__UPPER) b_to = GP__MIN(kc, j + width - p0);
 		for (ptrdiff_t ir = 0; ir < mc; ir += isa->MR) {
 			const odvgp_real *a = A->at + ir * A->step;
 			ptrdiff_t i = i0 + ir, rows = GP__MIN(mc - ir, (ptrdiff_t)isa->MR), ars = A->rs,
-					  acs = A->cs, cols = width;
-			ptrdiff_t from = b_from, to = b_to;
+					  acs = A->cs, cols = width, from,
+					  to = gp__side_steps(g->a_part, i, rows, p0, kc, &from);
 			if (g->c_part == GP__LOWER) cols = GP__MIN(cols, i + rows - j);
-			if (g->a_part == GP__LOWER) to = GP__MIN(to, i + rows - p0);
-			if (g->a_part == GP__UPPER) from = GP__MAX(from, i - p0);
+			from = GP__MAX(from, b_from);
+			to = GP__MIN(to, b_to);
 			if (cols <= 0 || from >= to) continue;
 			if (rows < isa->MR) a = A->ragged, ars = A->ragged_rs, acs = A->ragged_cs;
 			gp__tile_of_c(isa, g, add, to - from, a + from * acs, ars, acs, b + from * bs, bs, i, j,
 					rows, cols, tile);
 		}
 	}
-}
-
-static int gp__block_is_zero(
-		int part, ptrdiff_t row0, ptrdiff_t rows, ptrdiff_t col0, ptrdiff_t cols)
-{
-	return part == GP__LOWER ? col0 >= row0 + rows : part == GP__UPPER ? col0 + cols <= row0 : 0;
 }
 
 static void gp__scale_c(const gp__mm *g, ptrdiff_t i0, ptrdiff_t i1, ptrdiff_t j0, ptrdiff_t j1)
@@ -4905,9 +4928,13 @@ static void gp__region(const odvgp_blas *blas, const gp__mm *g, ptrdiff_t i0, pt
 {
 	const odvgp__simd *isa = blas->isa;
 	odvgp_real *pa = pack, *pb = pack + blas->mc * blas->kc, *tile = gp__tile_buffer(blas, pack);
-	/* 0: the first block of steps overwrites C. With triangles or k = 0 a tile may have no such
-	   block, so C is scaled first. */
-	int add = g->beta != 0 || g->a_part || g->b_part || g->k <= 0;
+	const gp__side sa = {NULL, g->A, g->ars, g->acs, isa->MR, g->a_part},
+				   sb = {g->w, g->B, g->bcs, g->brs, isa->NR, gp__side_of_b(g)};
+	/* 0: the first block of steps overwrites C. Otherwise C is scaled first. */
+	int add = g->beta != 0 || g->k <= 0 || (g->a_part && g->b_part) ||
+			  !gp__side_begins(&sa, g->m, g->k, blas->kc) ||
+			  !gp__side_begins(&sb, g->n, g->k, blas->kc);
+	ptrdiff_t from;
 	int pack_b =
 			g->w || g->bcs != 1 || (i1 - i0 > GP__PACK_ROWS && g->k * (j1 - j0) > GP__PACK_SIZE);
 	int pack_a = j1 - j0 > GP__PACK_COLS && g->k * (i1 - i0) > GP__PACK_SIZE;
@@ -4916,16 +4943,14 @@ static void gp__region(const odvgp_blas *blas, const gp__mm *g, ptrdiff_t i0, pt
 		ptrdiff_t nc = GP__MIN(blas->nc, j1 - j);
 		for (ptrdiff_t p = 0; p < g->k; p += blas->kc) {
 			ptrdiff_t kc = GP__MIN(blas->kc, g->k - p);
-			if (gp__block_is_zero(g->b_part, p, kc, j, nc)) continue;
-			gp__operand B = gp__prepare(isa, pack_b, nc, kc, isa->NR, g->w ? g->w + p : NULL,
-					g->B + p * g->brs + j * g->bcs, g->bcs, g->brs, pb);
+			if (gp__side_steps(sb.part, j, nc, p, kc, &from) <= from) continue;
+			gp__operand B = gp__prepare(isa, &sb, pack_b, j, nc, p, kc, pb);
 			for (ptrdiff_t i = i0; i < i1; i += blas->mc) {
 				ptrdiff_t mc = GP__MIN(blas->mc, i1 - i);
-				if (gp__block_is_zero(g->a_part, i, mc, p, kc) ||
+				if (gp__side_steps(sa.part, i, mc, p, kc, &from) <= from ||
 						(g->c_part == GP__LOWER && i + mc <= j))
 					continue;
-				gp__operand A = gp__prepare(isa, pack_a, mc, kc, isa->MR, NULL,
-						g->A + i * g->ars + p * g->acs, g->ars, g->acs, pa);
+				gp__operand A = gp__prepare(isa, &sa, pack_a, i, mc, p, kc, pa);
 				gp__macro(isa, g, add || p > 0, i, mc, j, nc, p, kc, &A, &B, tile);
 			}
 		}
@@ -10232,9 +10257,10 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *s, const odvgp_real *X, 
 typedef struct {
 	gp__prediction *t;
 	const odvgp_gradient *to;
-	odvgp_real *chunk;        /* of a gp__kchunk with derivatives */
+	odvgp_real *chunk;        /* numbers of `of_job` */
+	gp__kchunk of_job;        /* with derivatives */
 	odvgp_real *value;        /* [CHUNK] kernel values */
-	odvgp_real *h;            /* [ld] weights times 2 H */
+	odvgp_real *h;            /* [ld] weights times H */
 	odvgp_real *H, *H_gamma;  /* [rows,groups,ld] of beta, [groups,ld] of a row's gamma */
 	odvgp_real *alpha, *a;    /* [P,ld] of the unit, 0 behind the points */
 	odvgp_real *w;            /* [P,rows,ld] of its variances, likewise */
@@ -10487,19 +10513,18 @@ static void gp__gradient_values(gp__gradient *g, ptrdiff_t i, const gp__gradient
 		odvgp_real *u, odvgp_real *to, odvgp_real *H)
 {
 	gp__prediction *t = g->t;
-	gp__kchunk c = gp__chunk_of_task(t->job, 0, 1);
+	gp__kchunk *c = &g->of_job;
 	t->job->first = i;
 	gp__points_place(t->kernel, t->v.hyp, t->X + i * t->D, 1, z->centre, u, 1);
 	gp__gradient_place(g, u, H, z->ld);
-	c.step = z->ld;
-	c.last = g->value;
+	c->step = z->ld;
 	for (ptrdiff_t j = 0; j < z->m; j += GP__CHUNK) {
 		ptrdiff_t cols = GP__MIN(z->m - j, GP__CHUNK);
-		gp__chunk_forward(t->job, &c, 0, j, g->value);
-		c.h = H + j;
-		if (gp__gradient_of_mean(g) || g->to->dvar) gp__chunk_derivatives(t->job, &c);
+		gp__chunk_forward(t->job, c, 0, j, g->value);
+		c->h = H + j;
+		if (gp__gradient_of_mean(g) || g->to->dvar) gp__chunk_derivatives(t->job, c);
 		if (to) gp__copy(to + j, g->value, cols);
-		if (g->to->hessian && z->weights) gp__hessian_chunk(g, &c, i, j, z);
+		if (g->to->hessian && z->weights) gp__hessian_chunk(g, c, i, j, z);
 		for (ptrdiff_t q = 0; z->weights && q < t->P; q++)
 			t->mean[(t->first + q) * t->ld + i] +=
 					t->blas.isa->dot(cols, g->value, z->weights + q * z->ld + j);
@@ -10535,14 +10560,14 @@ static void gp__gradient_sum(
 		ptrdiff_t dims = gp__group_dims(t->kernel, group),
 				  whole = additive ? gp__padded(m)
 								   : (m + GP__MAX_LANES - 1) / GP__MAX_LANES * GP__MAX_LANES;
-		gp__copy(g->h, job->V[group], whole);
-		isa->weigh(1, whole, weights, g->h, 0, NULL, 0);
+		for (ptrdiff_t j = 0; j < whole; j += GP__CHUNK)
+			isa->combine(1, job->V[group] + j, weights + j, g->h + j);
 		if (additive)
 			GP__FOR(d, dims) g->slope[d] = gp__column_slope(job, group, d, m, g->h);
 		else
 			isa->dots(whole, g->h, dims, inner ? NULL : job->u[group], job->zt[group], job->ld,
 					g->slope);
-		for (ptrdiff_t d = 0; d < dims && inner; d++) g->slope[d] *= GP__R(0.5);
+		for (ptrdiff_t d = 0; d < dims && !inner; d++) g->slope[d] *= 2;
 		gp__point_back(job, group, t->X + i * t->D, job->u[group], g->slope, 1, dx);
 	}
 }
@@ -10623,6 +10648,8 @@ static void gp__gradient_mean(gp__gradient *g, ptrdiff_t n)
 	ptrdiff_t D = p->D, P = t->P, groups = (ptrdiff_t)p->base_kernels;
 	int has_A = gp__mean_functions[p->mean_function].A;
 	t->job->X2 = NULL; /* no point is a row of X */
+	g->of_job = gp__chunk_of_task(t->job, 0, 1);
+	g->of_job.last = g->value;
 	GP__FOR(q, P) gp__zero(t->mean + (t->first + q) * t->ld, n);
 	for (int k = 0; k < (p->M_gamma ? 2 : 1); k++) {
 		const gp__gradient_points z = gp__gradient_set(g, k);
@@ -10776,7 +10803,8 @@ static gp__prediction *gp__gradient_begin(gp__gradient *g, const odvgp_server *s
 	g->diag = 0;
 	GP__EACH_GROUP(k, t->kernel)
 		g->diag |= gp__geometry(gp__group_kernel(t->kernel, k)) == GP__INNER_PRODUCT;
-	gp__zero(g->w, t->P * rows * gp__padded(t->p->M));
+	const ptrdiff_t M = t->p->M, ld = gp__padded(M);
+	GP__FOR(i, t->P * rows) gp__zero(g->w + i * ld + M, ld - M);
 	return g->t = t;
 }
 
