@@ -380,10 +380,15 @@ TEST(products_with_triangles)
 						else try_forms(&p, 1 << (r + a) % 4);
 						release();
 					}
+	/* More steps than a block has: not each tile of C has products in the first one. */
 	for (r = 0; r < rounds(0, 6, 40); r++)
 		for (form = 0; form < 4; form++) {
-			product p = make_product(PARTS, 280 + r, 130, 280 + r, 1 + (r & 1), 0, 0, 0, 0, 1);
+			ptrdiff_t k = 280 + r;
+			int of_b = r / 2 & 1, part = 1 + (r & 1);
+			product p = make_product(PARTS, of_b ? 130 : k, of_b ? k : 130, k, of_b ? 0 : part,
+					of_b ? part : 0, 0, 0, 0, 1);
 			try_forms(&p, 1 << form);
+			try_product(&p, form & 1, form >> 1, 1, 0);
 			release();
 		}
 }
