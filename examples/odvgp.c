@@ -435,6 +435,8 @@ static int run_train(options *o)
 	race = choice_timely(race, o, &p, &notes);
 	if (race) catch_signals();
 	if (race) choice_make(race, o, &d, p.both);
+	/* Sizes of the tool's own choice are not refused where the machine has become slower. */
+	if (p.made && !sizes_given(o)) w.watch->start = 0;
 	options_settle(o);
 	training_options(&t, o);
 	t.begin = begin;
