@@ -275,13 +275,13 @@ static int look_at_timing(void *user, const odvgp_progress *p)
 	return watch_look(t->watch, (double)p->done, TIMED_STEPS) || done;
 }
 
-/*  Seconds of an iteration of a warm start on WARM_ROWS with M points, with its part of what the warm
-    start begins and ends with, in at most `most` seconds; 0: there is none, or they were too few.
-    Leaves the model as it was. */
-static double warm_seconds(
-		odvgp_model *model, const dataset *d, ptrdiff_t M, const workers *w, double most)
+/*  Seconds of an iteration of a warm start on so many rows with M points, found in at most `most`
+    seconds; 0: there is none, or they were too few. end: the iterations that take as long as what a
+    warm start ends with. Leaves the model as it was. */
+static double warm_seconds(odvgp_model *model, const dataset *d, ptrdiff_t rows, ptrdiff_t M,
+		const workers *w, double most, double *end)
 {
-	odvgp_warm some = {smaller(d->train.n, WARM_ROWS), smaller(M, WARM_ROWS), TIMED_STEPS + 1, 0};
+	odvgp_warm some = {rows, smaller(M, rows), TIMED_STEPS + 1, 0};
 	size_t size = odvgp_warm_start_scratch(model, &some, NULL);
 	if (!size) return 0;
 	void *work = take(size, 1);
@@ -294,11 +294,11 @@ static double warm_seconds(
 	watch_allow(w->watch, HUGE_VAL, 0);
 	free(work);
 	const odvgp_config *c = odvgp_model_config(model);
-	double iterations = TIMED_STEPS;
 	/* Trainings of few rows with classes have been timed. */
-	if (c->lik.kind == ODVGP_LIKELIHOOD_GAUSSIAN)
-		iterations += warm_end_flops(c) / (1.25 * warm_of(c, some.rows, some.M).pass);
-	return t.seconds / TIMED_STEPS * iterations / (TIMED_STEPS + 1);
+	*end = c->lik.kind == ODVGP_LIKELIHOOD_GAUSSIAN
+				   ? warm_end_flops(c) / (1.25 * warm_of(c, some.rows, some.M).pass)
+				   : 0;
+	return t.seconds / (TIMED_STEPS + 1);
 }
 
 /*  What Adam's warm start on `few` rows takes, in iterations with *M points, of `room`: a third of it
@@ -314,8 +314,38 @@ static double adam_iterations(ptrdiff_t few, ptrdiff_t *M, double D, double room
 	return part;
 }
 
-/*  With --minutes: those of the warm starts that fit: Adam's, and in what it leaves of a third of the
-    time L-BFGS's, unless a pass of SGPR costs no more than a few of theirs. */
+/*  Rows and points of warm starts with --minutes. Steps without one end far below those after a small
+    one (bench/results/warm-minutes.txt); SGPR does as well without. */
+static const ptrdiff_t warm_sizes[][2] = {{WARM_ROWS, WARM_POINTS}, {2000, 100}, {1000, 50}};
+enum { WARM_SIZES = sizeof warm_sizes / sizeof *warm_sizes };
+
+/*  Appends those of a size that fit in a third of the time, of a small one in half: L-BFGS's, and of
+    the first size before it Adam's. SGPR has Adam's alone where its own passes cost no more than a few
+    of these iterations. */
+static void plan_warm_size(const plan *p, int size, const dataset *d, odvgp_model *model,
+		const workers *w, double left, double most, bytes *list)
+{
+	ptrdiff_t n = d->train.n, few = smaller(n, warm_sizes[size][0]), more = smaller(n, MORE_ROWS),
+			  all = p->points || !size ? p->points : odvgp_model_config(model)->layer[0].M,
+			  M = smaller(all, warm_sizes[size][1]), of_adam = M;
+	double D = (double)d->s.D, begin = now(), end,
+		   each = warm_seconds(model, d, few, M, w, most, &end),
+		   room = (left - (now() - begin)) / fmax(1e-9, each),
+		   further = 1.25 * MORE_STEPS * (double)more / (double)few + end;
+	if (!(each > 0)) return;
+	int sgpr = p->pass > 0, least = sgpr ? 5 : 20;
+	double adam = size ? 0 : adam_iterations(few, &of_adam, D, room - 3 * end),
+		   alone = room / (size ? 2 : 3) - end, steps = alone - adam - end;
+	if (sgpr && p->pass < 4) steps = alone = 0;
+	if (adam > 0 && (sgpr || steps >= least)) warm_item(list, few, ADAM_STEPS, of_adam, 1);
+	else steps = alone;
+	if (steps < least) return;
+	warm_item(list, few, (ptrdiff_t)fmin(WARM_STEPS, steps), M, 0);
+	if (!size && n > 2 * WARM_ROWS && steps >= WARM_STEPS + further)
+		warm_item(list, more, MORE_STEPS, M, 0);
+}
+
+/*  With --minutes: the warm starts that fit. */
 static void plan_minutes(const plan *p, options *o, const dataset *d, odvgp_model *model,
 		const workers *w, double begin)
 {
@@ -324,21 +354,10 @@ static void plan_minutes(const plan *p, options *o, const dataset *d, odvgp_mode
 			(all_rows(o) && !p->made) || !warm_helps(d->s.likelihood) ||
 			warm_harms(odvgp_model_config(model)))
 		return;
-	ptrdiff_t n = d->train.n, M = p->points, of_adam = M, few = smaller(n, WARM_ROWS),
-			  more = smaller(n, MORE_ROWS);
-	double limit = 60 * option_positive(o, OPT_MINUTES),
-		   each = warm_seconds(model, d, M, w, 0.1 * limit),
-		   room = (limit - (now() - begin)) / fmax(1e-9, each),
-		   adam = each > 0 ? adam_iterations(few, &of_adam, (double)d->s.D, room) : 0,
-		   steps = each > 0 ? room / 3 - adam : 0,
-		   further = 1.25 * MORE_STEPS * (double)more / (double)few;
+	double limit = 60 * option_positive(o, OPT_MINUTES);
 	bytes list = {NULL, 0, 0};
-	if (adam > 0) warm_item(&list, few, ADAM_STEPS, of_adam, 1);
-	if (steps >= 5 && (p->pass >= 4 || !all_rows(o))) {
-		warm_item(&list, few, (ptrdiff_t)fmin(WARM_STEPS, steps), M, 0);
-		if (n > 2 * WARM_ROWS && steps >= WARM_STEPS + further)
-			warm_item(&list, more, MORE_STEPS, M, 0);
-	}
+	for (int i = 0; i < (p->pass > 0 ? 1 : WARM_SIZES) && !list.used; i++)
+		plan_warm_size(p, i, d, model, w, limit - (now() - begin), 0.1 * limit, &list);
 	option_store(o, OPT_WARM, list.used ? list.at : copy_text("off"));
 }
 
