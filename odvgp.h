@@ -4802,16 +4802,16 @@ static void gp__pack(const odvgp__simd *isa, ptrdiff_t n, ptrdiff_t k, ptrdiff_t
 	}
 }
 
-/*	op(A), or op(B)^T with its weights: element (i, p) is at[i * rs + p * cs], in panels of `unit`
-	rows. part: LOWER, if it is zero above the diagonal, UPPER below. */
+/*	op(A), or op(B)^T with its weights: element (i, p) is at[i * rs + p * cs]. A panel has `unit`
+	rows. part: LOWER if what is above the diagonal is zero, UPPER if what is below. */
 typedef struct {
 	const odvgp_real *w, *at;
 	ptrdiff_t rs, cs, unit;
 	int part;
 } gp__side;
 
-/*	Of k steps after p: the first one where `rows` rows from i are not zero, and behind the last one,
-	which it returns. */
+/*	Of the k steps from p on, those from *from up to the returned one are all in which the panel of
+	`rows` rows from i is not zero. */
 static ptrdiff_t gp__side_steps(
 		int part, ptrdiff_t i, ptrdiff_t rows, ptrdiff_t p, ptrdiff_t k, ptrdiff_t *from)
 {
@@ -4819,7 +4819,7 @@ static ptrdiff_t gp__side_steps(
 	return part == GP__LOWER ? GP__MIN(k, i + rows - p) : k;
 }
 
-/*	Whether each panel of n rows has steps that count in the first block, of kc. */
+/*	Whether each panel of n rows has nonzero steps in the first block, of kc. */
 static int gp__side_begins(const gp__side *s, ptrdiff_t n, ptrdiff_t k, ptrdiff_t kc)
 {
 	return s->part != GP__UPPER || (n <= k && k <= kc);
