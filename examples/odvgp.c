@@ -161,9 +161,9 @@ static const char train_help[] =
 		"than gaussian and those of classes. With --minutes there is one where the time has room\n"
 		"for the sizes that are chosen without: it gets a third of the time, ends after two\n"
 		"fifths with the scores that are there, and the winner trains until the time is over.\n"
-		"--minutes is kept within 5 % and two seconds; sizes that leave it no room for five steps\n"
-		"are refused with those that do. The bound on all rows is left out where it would take\n"
-		"more than a tenth of the time.\n"
+		"--minutes is kept within 5 % and two seconds; sizes that are given and leave it no room\n"
+		"for five steps are refused with those that do. The bound on all rows is left out where\n"
+		"it would take more than a tenth of the time.\n"
 		"\n"
 		"Checkpoints go to MODEL.part, which the end removes. --resume MODEL takes the one with\n"
 		"more steps and says which; no training writes over a checkpoint that no model has\n"
@@ -435,7 +435,8 @@ static int run_train(options *o)
 	race = choice_timely(race, o, &p, &notes);
 	if (race) catch_signals();
 	if (race) choice_make(race, o, &d, p.both);
-	/* Sizes of the tool's own choice are not refused where the machine has become slower. */
+	/* Sizes of the tool's own choice are not refused, whatever a race has taken of the time and
+	   where the machine has become slower. */
 	if (p.made && !sizes_given(o)) w.watch->start = 0;
 	options_settle(o);
 	training_options(&t, o);
@@ -447,6 +448,8 @@ static int run_train(options *o)
 				   : model_make(o, &d, &w, isa, &block, &notes);
 	if (resume && d.disk) large_set_reader(d.disk, model, large_for_library);
 	if (resume) minutes_check(o, odvgp_model_config(model), &w);
+	/* --calibrate makes another one when the time is nearly over. */
+	w.watch->start = 0;
 	catch_signals();
 	if (t.limit > 0) watch_allow(w.watch, begin + t.limit + 1, 0);
 	if (!resume) ready = model_start(model, o, &d, &w);

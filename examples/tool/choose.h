@@ -1070,8 +1070,6 @@ static void choice_make(choice *c, options *o, dataset *d, double both)
 	c->raced = winner->rounds && !winner->info.status;
 	if (c->raced && !c->fold) s = race_settle(&c->r, winner, &winner->info);
 	if (s) die_of(s, &winner->info, "race");
-	/* of --minutes it has left what the winner needs */
-	c->w->watch->start = 0;
 	choice_table(c);
 	if (!c->quiet) fputs(c->table.at, stderr);
 	choice_cost(c);

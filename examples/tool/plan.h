@@ -282,6 +282,7 @@ static double warm_seconds(odvgp_model *model, const dataset *d, ptrdiff_t rows,
 		const workers *w, double most, double *end)
 {
 	odvgp_warm some = {rows, smaller(M, rows), TIMED_STEPS + 1, 0};
+	*end = 0;
 	size_t size = odvgp_warm_start_scratch(model, &some, NULL);
 	if (!size) return 0;
 	void *work = take(size, 1);

@@ -67,6 +67,9 @@ typedef struct training {
 	double before_steps;
 	/* Seconds spent so far. */
 	double step_seconds, evaluate_seconds;
+	/* The steps that take as many operations as q's optimum at the end does; 0: it is left out, or
+	   takes a pass. */
+	double fit_q_steps;
 
 	/* The bound: its sum since the last evaluation, and a running mean for the bar. */
 	double elbo_sum, elbo_mean;
@@ -666,10 +669,9 @@ static double seconds_of_bound(const training *t)
     its operations at the rate of steps (COUPLED, ORTH and SOLVE-GP with 100 to 700 points). */
 static double seconds_of_fit_q(const training *t)
 {
-	const odvgp_config *c = odvgp_model_config(t->model);
-	if (!fit_q_is_due(t, FIT_END)) return 0;
 	if (without_q(t->basis)) return seconds_of_pass(t);
-	return 1.4 * fmax(seconds_of_pass(t), seconds_of_step(t) * fit_q_flops(c) / step_flops(c));
+	if (!(t->fit_q_steps > 0)) return 0;
+	return 1.4 * fmax(seconds_of_pass(t), t->fit_q_steps * seconds_of_step(t));
 }
 
 /*  What comes after the steps: q's optimum, an evaluation and the bound. */
@@ -801,6 +803,9 @@ static void training_begin(
 	t->d = d;
 	t->w = w;
 	t->model = model;
+	const odvgp_config *c = odvgp_model_config(model);
+	if (fit_q_is_due(t, FIT_END) && !without_q(t->basis))
+		t->fit_q_steps = fit_q_flops(c) / step_flops(c);
 	t->step = t->first_step = odvgp_steps_done(model);
 	t->sums = take((size_t)d->s.target_count, sizeof *t->sums);
 	t->events = odvgp_model_events(model);

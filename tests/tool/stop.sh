@@ -116,3 +116,8 @@ check "--minutes: and are not refused" test -z "$refused"
 awk -F, '{ printf "%s,%s,%s,%s,%s,%s,level %d\n", $1, $2, $3, $4, $5, $6, 3 * $7 % 7 }' wide.csv >levels.csv
 check "--minutes: sizes of its own are not refused" three_times keeps 0.5 --data levels.csv
 check "--minutes: and are trained" test -z "$refused"
+# The model of all rows, which --calibrate makes at the end, is not one more to refuse.
+if full; then
+    check "--minutes: a calibration" three_times keeps 6 --data levels.csv --basis coupled --beta 300 --calibrate on --warm off
+    check "--minutes: which is not refused" test -z "$refused"
+fi
