@@ -14265,7 +14265,7 @@ GP__NOINLINE void gp__row_radial(const gp__row *r, uint32_t node, size_t before,
 	static const odvgp_real power[] = {GP__R(GP__ROUND), GP__P_POWER(GP__ROWS_ONE, GP__ROWS_ONE)};
 	const odvgp_real *x, *end = u + own;
 	size_t bits, skip = (columns - own) * sizeof *Z;
-	n = 8 * (n - 1) + 4 * (own % 2) + 2 * (own > 2) + GP__ROWS_MATERN(kind);
+	n = 8 * (n - 1) + 4 * (own % 2) + 2u * (own > 2) + GP__ROWS_MATERN(kind);
 	__asm__ volatile(".syntax unified\n vldm %6, {s14-s15}; vldm %9, {s9-s12}; b 3f;"
 			"1: vldm %1!, {s3}; vsub.f32 s1, s14, s3; vmul.f32 s0, s1, s1; add %0, %6, #4; b 2f;"
 			"5: add %0, %6, #8; 6: vldm %0!, {s1-s2}; vldm %1!, {s3-s4};"

@@ -182,7 +182,7 @@ few='-DODVGP_LIKELIHOODS=1 -DODVGP_KERNELS=15'
 # shellcheck disable=SC2086 # a list
 compile odvgp.h few.o -x c -DODVGP_IMPLEMENTATION $few && code predict_few calls.o few.o "$dir/few.o"
 
-# Every switch compiles without a warning where sizes have 32 bits and enumerations, on ARM, a byte.
+# Every switch compiles without a warning where sizes have 32 bits and enumerations, on ARM, a byte; with -Os, which adds assembly.
 switches() {
     cat <<END
 
@@ -201,7 +201,7 @@ case $machine in m4f | rv32)
         none=0
         while read -r options; do
             # shellcheck disable=SC2086 # lists
-            ${cross}gcc $cpu $specs -std=c99 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -fsyntax-only \
+            ${cross}gcc $cpu $specs -std=c99 -Os -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Werror -fsyntax-only \
                 -DODVGP_IMPLEMENTATION $options -x c odvgp.h 2>"$dir/warnings" && continue
             grep -E 'error:' "$dir/warnings" | head -n 5
             echo "FAIL  $machine: odvgp.h has warnings with $options"
