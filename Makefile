@@ -75,12 +75,9 @@ $(B)/f32/bench: bench/bench.c
 demo: $(B)/demo
 	@$(B)/demo --out $(B)
 
-# The lessons share the object of the library; the last one is two programs in one.
 LESSON_PROGRAMS := $(LESSONS:examples/%.c=$(B)/%)
-$(LESSON_PROGRAMS): LIBS := $(B)/library.o $(LIBS)
-$(LESSON_PROGRAMS): $(B)/library.o
 $(LESSON_PROGRAMS): $(B)/lessons/%: examples/lessons/%.c
-	$(call compile,-DODVGP__IMPLEMENTED)
+	$(call compile,)
 ## lessons: seven lessons for readers of the papers: run, with pictures build/lesson1.svg to
 ##   build/lesson7.svg
 lessons: $(LESSON_PROGRAMS)
@@ -113,6 +110,7 @@ $(B)/libodvgp.so: odvgp.h
 
 # A sketch with a model that is trained here, as a library for Arduino or for PlatformIO. $(call
 # dist,NAME,DESCRIPTION)
+$(B)/dist/model: CFLAGS := -O0
 $(B)/dist/model: $(PACK)/model.c
 	$(call compile,)
 define dist
@@ -193,12 +191,14 @@ $(OWN:%=$(B)/%): $(B)/%: tests/%.c
 $(OWN:%=$(B)/f32/%): $(B)/f32/%: tests/%.c
 	$(call compile,-DODVGP_STATIC= $(FLOAT))
 
-# What calls only the public interface shares one object of the library, and the guard leaves its
-# own copy of the implementation out.
-$(B)/library.o: CFLAGS := -O2
+# The library, shared by the programs that only call the public interface (SHARING, below).
+$(B)/library.o $(B)/plain.o: CFLAGS := $(CFLAGS)
 $(B)/sanitize/library.o: CFLAGS := -O2 -fno-omit-frame-pointer -fsanitize=address
 $(B)/library.o $(B)/sanitize/library.o: odvgp.h
 	$(call object,$(THREADS) -DODVGP_IMPLEMENTATION -x c)
+# Without options, for the numbered examples and the lessons as their comments compile them.
+$(B)/plain.o: odvgp.h
+	$(call object,-DODVGP_IMPLEMENTATION -x c)
 $(B)/tool: CFLAGS := -O0
 $(B)/tool: LIBS := $(B)/internals.o $(LIBS)
 $(B)/tool: examples/odvgp.c $(B)/internals.o
@@ -440,14 +440,14 @@ all-targets:
 
 ## examples: the numbered examples and the lessons: compile, run, compare with the output that
 ##   their first comment promises
-examples:
-	@mkdir -p $(B) && sh tests/checks/run.sh \
+examples: $(B)/plain.o
+	@LIBRARY=$< sh tests/checks/run.sh \
 	    $(foreach e,$(EXAMPLES) $(LESSONS),"sh tests/checks/examples.sh $(e)")
 
 ## mpi-test: examples/mpi.c with mpirun: 1, 2 and 4 processes, a signal, a kill, going on; skipped
 ##   where MPI is not installed (EXPECT=1: an error)
-mpi-test:
-	@CC="$(CC)" CFLAGS="$(CFLAGS)" sh tests/checks/mpi.sh $(B)
+mpi-test: $(B)/plain.o
+	@CC="$(CC)" CFLAGS="$(CFLAGS)" sh tests/checks/mpi.sh $(B) $(abspath $<)
 
 ## ports: the tool, the demo and five examples with MinGW-w64 (run under wine), musl and tcc, as
 ##   far as these are installed; ALL=1: all examples
@@ -539,6 +539,13 @@ cost-curves: $(B)/cost
 	$(call kept,$(B)/cost report --out $(COST) $(if $(CPU),--cpu),$(COST)/cost-curves.txt)
 
 include bench/studies.mk
+
+# Programs that only call the public interface share one object of the library: the guard leaves
+# their own copies of the implementation out.
+SHARING := $(addprefix $(B)/,odvgp demo soak) $(LESSON_PROGRAMS) $(PAPERS)
+$(SHARING): INCLUDE += -DODVGP__IMPLEMENTED
+$(SHARING): LIBS := $(B)/library.o $(LIBS)
+$(SHARING): $(B)/library.o
 
 # ---- coverage, sizes ----
 
