@@ -33,12 +33,6 @@ static compact make_compact(const odvgp_server *from)
 	CHECK(odvgp_compact_gradient_scratch(from, NULL) == c.bytes);
 	CHECK(odvgp_compact_scratch(from, NULL) == only_scratch(&c.s, 0));
 	c.scratch = test_alloc(c.bytes);
-	/* what a controller has room for: bytes beside the numbers; scratch in float */
-	const gp__compact *p = (const gp__compact *)c.block;
-	CHECK(gp__rows_head(p) <= 256);
-	CHECK(only_scratch(&c.s, 0) / sizeof(odvgp_real) <=
-					(size_t)p->M * (p->factor ? 2 : 1) + p->P + 256 / 4 ||
-			p->y_rows > p->T);
 	return c;
 }
 
@@ -180,6 +174,58 @@ TEST(mixed_and_independent_outputs_in_their_units)
 		unserve(&p);
 		drop(&a);
 	}
+}
+
+/*  Room on a controller, for COUPLED, ORTH and SOLVE-GP in float, with C columns (one for each input
+    of each distance; periodic has two) and P functions: scratch is at most 4 (M + P) + 256 bytes
+    where C + P <= 47, in SOLVE-GP 4 (M + Mg + P) + 256, and 4 bytes more for each further one. A block
+    is its numbers, the 20 words of its head, and 4 bytes for each base kernel, sum and product, each
+    set of columns and each column: at most 256 in all with 42 columns of one base kernel. */
+TEST(scratch_and_block_are_as_small_as_agreed)
+{
+	static const ptrdiff_t inputs[] = {1, 2, 7, 23, 42, 43, 45, 46, 47, 48, 100, 300};
+	static const struct {
+		const char *kernel;
+		size_t columns, nodes, words; /* of an input; base kernels, sums and products; and sets */
+	} kernels[] = {{"rbf(ard)", 1, 1, 2}, {"matern52", 1, 1, 2},
+			{"rbf(ard) + matern12(ard)", 2, 3, 5}, {"periodic(ard)", 2, 1, 2},
+			{"rbf(ard) * linear(ard) + rq(ard)", 3, 5, 8}};
+	for (int k = 0; k < 5; k++)
+		for (int d = 0; d < 12; d++)
+			for (int member = 0; member < 3; member++) {
+				const ptrdiff_t D = inputs[d], P = d % 2 ? 1 : 3, M = 5,
+								Mg = member == 0 ? 0 : 4;
+				const size_t C = kernels[k].columns * (size_t)D, p = (size_t)P,
+							 all = (size_t)(member == 2 ? M + Mg : M), rest = member == 1 ? 4 : 0;
+				odvgp_config c = odvgp_config_defaults(20, D, P, M, Mg);
+				if (member == 0) c.layer[0].mean_part = ODVGP_MEAN_PART_BETA;
+				if (member == 2) {
+					c.layer[0].mean_part = ODVGP_MEAN_PART_BLOCKS;
+					c.layer[0].cov_part = ODVGP_COV_PART_BLOCKS;
+				}
+				c.layer[0].kernel = kernels[k].kernel;
+				test_seed = 830;
+				fixture a = make(&c);
+				served s = serve_rows(&a, NULL, 1);
+				compact b = make_compact(&s.s);
+				const size_t most = 4 * (all + p) + 256 + 4 * (C + p > 47 ? C + p - 47 : 0),
+							 bytes = 4 * (only_scratch(&b.s, 0) / sizeof(odvgp_real)) + 3;
+				CHECK_SAY(bytes <= most, "%s, D = %d, P = %d, member %d: scratch %zu of %zu",
+						kernels[k].kernel, (int)D, (int)P, member, bytes, most);
+				/* points, coefficients, L, R of q; shift and factor; kernel; b and units of y, noise */
+				const size_t triangle = (size_t)(M * (M + 1) / 2),
+							 R = member == 2 ? triangle + 10 : triangle,
+							 numbers = (all + rest) * (C + p) + all * (all + 1) / 2 + p * R + 2 * C +
+									   3 * kernels[k].nodes + 3 * p + 1,
+							 beside = b.block_bytes - numbers * sizeof(odvgp_real);
+				CHECK_SAY(beside == (80 + 4 * (kernels[k].words + C) + 7) / 8 * 8 &&
+								(beside <= 256 || C + kernels[k].words > 44),
+						"%s, D = %d, P = %d, member %d: %zu bytes beside the numbers",
+						kernels[k].kernel, (int)D, (int)P, member, beside);
+				drop_compact(&b);
+				unserve(&s);
+				drop(&a);
+			}
 }
 
 /* ---- moments of y ---- */
@@ -596,6 +642,64 @@ TEST(rows_that_are_not_finite_get_the_prior)
 	drop(&a);
 }
 
+/*  The prior's mean is that of the mean function at the inputs' mean, of each output in its units; its
+    variance is the kernel's there. */
+TEST(rows_that_are_not_finite_with_linear_kernels_means_and_outputs)
+{
+	static const char *const kernels[] = {
+			"linear", "linear + rbf", "polynomial * matern52", "linear + constant + periodic"};
+	for (int k = 0; k < 12; k++) {
+		odvgp_config c = random_config(30, INPUTS, k % 3 == 1 ? 2 : OUTPUTS, 6, 8);
+		odvgp_real X[ROWS * INPUTS], mean[ALL], var[ALL], dmean[SLOPES], dvar[SLOPES],
+				at[INPUTS] = {0, 0}, node[GP__MAX_NODES];
+		const odvgp_gradient to = {mean, var, dmean, dvar, NULL, NULL};
+		if (k % 3 == 1) c.functions = OUTPUTS;
+		c.independent = k % 3 == 2;
+		c.layer[0].mean_function = ODVGP_MEAN_FUNCTION_LINEAR;
+		test_seed = 870 + (uint64_t)k;
+		fixture a = make_random(&c, kernels[k / 3]);
+		served s = serve_rows(&a, &units_of_data, ROWS);
+		to_units(a.X, ROWS, X);
+		compact b = make_compact(&s.s);
+		const gp__predictor *p = gp__layer_of(&s.s);
+		double want[2][OUTPUTS] = {{0}}, sloped = 0;
+		for (ptrdiff_t q = 0; q < p->P; q++) {
+			const ptrdiff_t unit = p->units > 1 ? q : 0, own = p->units > 1 ? 0 : q;
+			gp__view v = gp__view_of(p, unit);
+			gp__kernel kernel;
+			gp__kernel_unpack(gp__predictor_kernel(p), p->base_kernels, &kernel);
+			const double prior = (double)gp__kernel_diag(&kernel, v.hyp, at, node);
+			for (ptrdiff_t f = 0; f < s.s.F; f++) {
+				const double w = (k % 3 == 1 ? (double)v.mixing[f * p->P + q] : f == q) *
+								 (double)units_y_scale[f];
+				want[0][f] += w * (double)v.b[own];
+				want[1][f] += w * w * prior;
+			}
+			for (ptrdiff_t d = 0; d < INPUTS; d++)
+				sloped += fabs((double)v.A[d * (p->P / p->units) + own]);
+		}
+		CHECK(sloped > 0.1);
+		X[3 * INPUTS + k % 2] = (odvgp_real)(k % 4 < 2 ? NAN : -HUGE_VAL);
+		for (int gradient = 0; gradient < 2; gradient++) {
+			odvgp_info info;
+			CHECK_STATUS(gradient ? only_gradient(&b.s, X, ROWS, &to, b.scratch, b.bytes, &info)
+								  : only_predict(&b.s, X, ROWS, mean, var, b.scratch, b.bytes, &info),
+					ODVGP_E_NAN);
+			CHECK(info.row == 3);
+			for (ptrdiff_t f = 0; f < s.s.F; f++) {
+				const double prior = (double)units_y_mean[f] + want[0][f];
+				compare((double)mean[f * ROWS + 3], prior, 16 * EPS * (1 + fabs(prior)), kernels[k / 3],
+						"the prior's mean");
+				compare((double)var[f * ROWS + 3], want[1][f], 16 * EPS * (1 + want[1][f]),
+						kernels[k / 3], "the prior's variance");
+			}
+		}
+		drop_compact(&b);
+		unserve(&s);
+		drop(&a);
+	}
+}
+
 /*  Every flipped bit and every length is refused; so are damaged heads with a right checksum, or
     they predict within their memory (the sanitizers look). */
 TEST(damaged_and_forged_blocks)
@@ -788,6 +892,7 @@ int main(int argc, char **argv)
 	RUN(every_kernel);
 	RUN(mixed_and_independent_outputs_in_their_units);
 	RUN(transformed_columns);
+	RUN(scratch_and_block_are_as_small_as_agreed);
 	RUN(moments_of_y_of_every_likelihood);
 	RUN(classes_of_narrow_functions);
 	RUN(moments_of_y_in_units_and_mixed);
@@ -796,6 +901,7 @@ int main(int argc, char **argv)
 	RUN(forged_likelihoods_are_refused);
 	RUN(likelihoods_that_a_build_lacks_are_refused);
 	RUN(rows_that_are_not_finite_get_the_prior);
+	RUN(rows_that_are_not_finite_with_linear_kernels_means_and_outputs);
 	RUN(damaged_and_forged_blocks);
 	RUN(forged_heads_are_refused);
 	RUN(scratch_at_any_address_and_overflow);
