@@ -415,10 +415,12 @@ test-all:
 ## standards: the header alone, as C99 to C++17, with gcc and clang, warnings as errors; options;
 ##   two precisions together; the pool's code; the order of sections
 standards:
-	@WARN="$(WARN) -Werror" sh tests/checks/run.sh \
-	    "sh tests/checks/standards.sh $(B)/standards/gcc $(GCC) $(GXX)" \
-	    "sh tests/checks/standards.sh $(B)/standards/clang $(CLANG) $(CLANGXX)"
-	@CLANG="$(CLANG)" sh tests/checks/pool_code.sh $(B)/standards
+	@WARN="$(WARN) -Werror" CLANG="$(CLANG)" sh tests/checks/run.sh \
+	    "sh tests/checks/standards.sh $(B)/standards/gcc $(GCC) $(GXX) double" \
+	    "sh tests/checks/standards.sh $(B)/standards/gcc-float $(GCC) $(GXX) float" \
+	    "sh tests/checks/standards.sh $(B)/standards/clang $(CLANG) $(CLANGXX) double" \
+	    "sh tests/checks/standards.sh $(B)/standards/clang-float $(CLANG) $(CLANGXX) float" \
+	    "sh tests/checks/pool_code.sh $(B)/standards/pool"
 	@sh tests/checks/sections.sh
 
 ## symbols: no name without the prefix, no writable data, nothing from libc that prints or exits;
