@@ -161,10 +161,11 @@ $(LINKED:%=$(1)/%): $(1)/%: $(1)/%.o $(1)/internals.o
 	@$$(CC) $$(CFLAGS) $$(INCLUDE) -DODVGP_USE_PTHREADS= $(2) $$< -o $$@ $$(LIBS)
 endef
 FLOAT := -DODVGP_FLOAT -DODVGP_KEEP_NAMES
-# As users compile it; in the short form in half of the time. With -O1 alone gcc's code is three
-# times as slow.
-$(B)/internals.o $(B)/f32/internals.o: CFLAGS := \
-    $(if $(FULL)$(ALL),-O2,-O1 $(if $(findstring clang,$(CC)),,-fexpensive-optimizations))
+# As users compile it; in the short form in two thirds of the time. With -O1 alone gcc's code is
+# three times as slow.
+QUICK := -O1 $(if $(findstring clang,$(CC)),,-fexpensive-optimizations)
+LEVEL := $(if $(FULL)$(ALL),-O2,$(QUICK))
+$(B)/internals.o $(B)/f32/internals.o: CFLAGS := $(LEVEL)
 $(LINKED:%=$(B)/%) $(LINKED:%=$(B)/f32/%): CFLAGS := -Og
 $(eval $(call with_internals,$(B)))
 $(eval $(call with_internals,$(B)/f32,$(FLOAT)))
@@ -193,7 +194,7 @@ $(OWN:%=$(B)/f32/%): $(B)/f32/%: tests/%.c
 
 # The library, shared by the programs that only call the public interface (SHARING, below).
 $(B)/library.o $(B)/plain.o: CFLAGS := $(CFLAGS)
-$(B)/sanitize/library.o: CFLAGS := -O2 -fno-omit-frame-pointer -fsanitize=address
+$(B)/sanitize/library.o: CFLAGS := $(QUICK) -fno-omit-frame-pointer -fsanitize=address
 $(B)/library.o $(B)/sanitize/library.o: odvgp.h
 	$(call object,$(THREADS) -DODVGP_IMPLEMENTATION -x c)
 # Without options, for the numbered examples and the lessons as their comments compile them.
@@ -336,12 +337,18 @@ golden: $(GOLDEN)
 golden-write: $(GOLDEN)
 	@sh tests/checks/run.sh $(foreach p,$^,"$(p) --write $(call hashes,$(p))")
 
-# The short form runs under the sanitizers, the long one without, both in both precisions.
-$(B)/chaos: tests/long/chaos.c
-	$(call compile,)
-$(B)/f32/chaos: tests/long/chaos.c
-	$(call compile,$(FLOAT))
-$(B)/chaos $(B)/f32/chaos: CFLAGS := -O1
+# The short form runs under the sanitizers, the long one without, both in both precisions. It looks
+# into the library, too: the long one links what the tests link.
+$(B)/chaos: tests/long/chaos.c $(INTERNALS)/odvgp.h
+	$(call compile,$(THREADS)=)
+$(B)/f32/chaos: tests/long/chaos.c $(INTERNALS)/odvgp.h
+	$(call compile,$(THREADS)= $(FLOAT))
+$(B)/chaos $(B)/f32/chaos: CFLAGS := -Og
+$(B)/chaos $(B)/f32/chaos: INCLUDE := -I$(INTERNALS) $(INCLUDE)
+$(B)/chaos: LIBS := $(B)/internals.o $(LIBS)
+$(B)/chaos: $(B)/internals.o
+$(B)/f32/chaos: LIBS := $(B)/f32/internals.o $(LIBS)
+$(B)/f32/chaos: $(B)/f32/internals.o
 $(B)/sanitize/chaos: tests/long/chaos.c
 	$(call compile,$(SANITIZE))
 $(B)/sanitize/f32/chaos: tests/long/chaos.c
@@ -357,13 +364,13 @@ chaos: $(CHAOS)/chaos $(if $(SKIP_FLOAT),,$(CHAOS)/f32/chaos)
 	@$(if $(LONG),printf '%s\n' $^ | xargs -P 2 -I PROGRAM env PROGRAM $(WINDOW), \
 	    sh tests/checks/run.sh $(foreach p,$^,"$(p) $(WINDOW)"))
 
-# libFuzzer comes with clang (on Debian, libclang-rt-14-dev). Plain C is faster to compile, and
-# other instruction sets read no files. FUZZ=model runs one target only; HOURS=1 instead of SECONDS
-# is for long runs.
+# libFuzzer comes with clang (on Debian, libclang-rt-14-dev). Plain C, without what a target does
+# not call, is faster to compile, and other instruction sets read no files. FUZZ=model runs one
+# target only; HOURS=1 instead of SECONDS is for long runs.
 SECONDS ?= 20
 FUZZ    ?= $(patsubst tests/fuzz/fuzz_%.c,%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 $(B)/fuzz/fuzz_%: CC := $(CLANG)
-$(B)/fuzz/fuzz_%: CFLAGS := -O1 -g -DODVGP_NO_SIMD -fno-omit-frame-pointer \
+$(B)/fuzz/fuzz_%: CFLAGS := -O1 -g -DODVGP_NO_SIMD -DODVGP_STATIC -fno-omit-frame-pointer \
                             -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
 # Comparisons among numbers take more time to watch than all else, and the model files' seeds hold
 # the few that matter.
@@ -395,6 +402,7 @@ CBLAS_TESTS := test_products test_factors test_oracle test_adjoint test_kernels
 CBLAS_ALL   := $(CBLAS_TESTS:%=$(B)/cblas/%) $(if $(SKIP_FLOAT),,$(CBLAS_TESTS:%=$(B)/cblas/f32/%))
 $(eval $(call with_internals,$(B)/cblas,-DODVGP_USE_CBLAS $$(CBLAS_PATH)))
 $(eval $(call with_internals,$(B)/cblas/f32,-DODVGP_USE_CBLAS $(FLOAT) $$(CBLAS_PATH)))
+$(B)/cblas/internals.o $(B)/cblas/f32/internals.o: CFLAGS := $(QUICK)
 $(CBLAS_ALL): LIBS += $(CBLAS_LIBS)
 ## cblas: the tests with large products sent to a CBLAS
 cblas:
