@@ -3989,6 +3989,7 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 	dot			x . y, in four vectors of partial sums that are added in a fixed order
 	dots		out[w] = x . y_w for the rows y_w of y, with the bits of dot, or sum_j x_j (from_w -
 				y_wj) over whole vectors unless `from` is NULL; out is written in whole vectors
+	slopes		out[r ldo + w] = sum_j x_rj (from_w - y_wj) for two rows x_r, with the bits of dots
 	update		y_w += sum_i f[w fw + i fk] x_i for count rows y_w and k rows x_i, with the bits of
 				one axpy after the other
 	spread		adds sum_wj h_wj (x[w step] - z_j)^2, of `count` rows of a chunk, to the vector sum;
@@ -4015,17 +4016,20 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 		GP__FOR(j, n) y[j] += a * x[j]; \
 	} \
 	TARGET GP__INLINE void gp__parts_of_##S(int ways, ptrdiff_t n, const odvgp_real *x, \
-			const odvgp_real *from, const odvgp_real *y, ptrdiff_t ldy, odvgp_real *part) \
+			const odvgp_real *x_from, const odvgp_real *from, const odvgp_real *y, ptrdiff_t ldy, \
+			odvgp_real *part, ptrdiff_t step) \
 	{ \
-		V s[GP__ABREAST_##S][4], all[GP__ABREAST_##S]; \
-		const odvgp_real *row[GP__ABREAST_##S]; \
+		enum { W = GP__MAX(2, GP__ABREAST_##S) }; \
+		V s[W][4], all[W], x_all = GP__SET1_##S(x_from ? *x_from : 0); \
+		const odvgp_real *row[W]; \
 		ptrdiff_t j = 0; \
 		GP__ABREAST(row[w] = y + w * ldy) \
 		GP__ABREAST(all[w] = GP__SET1_##S(from ? from[w] : 0)) \
 		GP__ABREAST(GP__SUMS(s[w][q] = GP__K(S, 0))) \
 		for (; j + 4 * L <= n; j += 4 * L) \
 			GP__SUMS({ \
-				const V v = GP__LOAD_##S(x + j + q * L); \
+				V v = GP__LOAD_##S(x + j + q * L); \
+				if (x_from) v = x_all - v; \
 				GP__ABREAST({ \
 					V r = GP__LOAD_##S(row[w] + j + q * L); \
 					if (from) r = all[w] - r; \
@@ -4033,7 +4037,8 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 				}) \
 			}) \
 		for (; j + L <= n; j += L) { \
-			const V v = GP__LOAD_##S(x + j); \
+			V v = GP__LOAD_##S(x + j); \
+			if (x_from) v = x_all - v; \
 			GP__ABREAST({ \
 				V r = GP__LOAD_##S(row[w] + j); \
 				if (from) r = all[w] - r; \
@@ -4041,16 +4046,16 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 			}) \
 		} \
 		if (n < 4 * L) { \
-			GP__ABREAST(GP__STORE_##S(part + w * L, s[w][0])) \
+			GP__ABREAST(GP__STORE_##S(part + w * step, s[w][0])) \
 			return; \
 		} \
-		GP__ABREAST(GP__STORE_##S(part + w * L, (s[w][0] + s[w][1]) + (s[w][2] + s[w][3]))) \
+		GP__ABREAST(GP__STORE_##S(part + w * step, (s[w][0] + s[w][1]) + (s[w][2] + s[w][3]))) \
 	} \
 	TARGET static odvgp_real gp__dot_##S(ptrdiff_t n, const odvgp_real *x, const odvgp_real *y) \
 	{ \
 		odvgp_real part[L], sum = 0; \
 		if (L == 1) { GP__ARM_DOT(n, x, y, sum) } \
-		gp__parts_of_##S(1, n, x, NULL, y, n, part); \
+		gp__parts_of_##S(1, n, x, NULL, NULL, y, n, part, L); \
 		GP__FROM(j, n / L * L, n) sum += x[j] * y[j]; \
 		for (int i = 0; i < L; i++) sum += part[i]; \
 		return sum; \
@@ -4061,16 +4066,43 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 		enum { W = GP__ABREAST_##S }; \
 		ptrdiff_t w = 0; \
 		for (; w + W <= count; w += W) \
-			gp__parts_of_##S(W, n, x, from ? from + w : NULL, y + w * ldy, ldy, part + w * L); \
+			gp__parts_of_##S( \
+					W, n, x, NULL, from ? from + w : NULL, y + w * ldy, ldy, part + w * L, L); \
 		for (; w < count; w++) \
-			gp__parts_of_##S(1, n, x, from ? from + w : NULL, y + w * ldy, ldy, part + w * L); \
+			gp__parts_of_##S( \
+					1, n, x, NULL, from ? from + w : NULL, y + w * ldy, ldy, part + w * L, L); \
+	} \
+	TARGET GP__INLINE V gp__part_sums_##S(ptrdiff_t some, const odvgp_real *part, V all) \
+	{ \
+		V v[L]; \
+		GP__UNROLL \
+		for (int r = 0; r < L; r++) v[r] = GP__LOAD_##S(part + GP__MIN(r, some - 1) * L); \
+		GP__TRANSPOSED(S, V, L, v) \
+		GP__UNROLL \
+		for (int r = 0; r < L; r++) all = all + v[r]; \
+		return all; \
+	} \
+	TARGET static void gp__slopes_##S(ptrdiff_t n, const odvgp_real *x, ptrdiff_t ldx, \
+			ptrdiff_t count, const odvgp_real *from, const odvgp_real *y, ptrdiff_t ldy, \
+			odvgp_real *out, ptrdiff_t ldo) \
+	{ \
+		odvgp_real part[2 * L * L]; \
+		for (ptrdiff_t some; count > 0; count -= some, y += some * ldy, out += some) { \
+			some = GP__MIN(count, (ptrdiff_t)L); \
+			GP__FOR(w, some) \
+				gp__parts_of_##S( \
+						2, n, y + w * ldy, from++, NULL, x, ldx, part + w * L, L * L); \
+			for (int r = 0; r < 2; r++) \
+				GP__STORE_##S(out + r * ldo, \
+						gp__part_sums_##S(some, part + r * L * L, GP__K(S, 0))); \
+		} \
 	} \
 	TARGET static void gp__dots_##S(ptrdiff_t n, const odvgp_real *x, ptrdiff_t count, \
 			const odvgp_real *from, const odvgp_real *y, ptrdiff_t ldy, odvgp_real *out) \
 	{ \
 		while (L > 1 && count > 1) { \
 			odvgp_real part[L * L], rest[L]; \
-			V v[L], all = GP__K(S, 0); \
+			V all = GP__K(S, 0); \
 			ptrdiff_t some = GP__MIN(count, (ptrdiff_t)L), whole = n / L * L; \
 			if (from) gp__parts_##S(n, x, some, from, y, ldy, part); \
 			else gp__parts_##S(n, x, some, NULL, y, ldy, part); \
@@ -4080,12 +4112,7 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 					GP__FROM(j, whole, n) rest[w] += x[j] * y[w * ldy + j]; \
 				all = GP__LOAD_##S(rest); \
 			} \
-			GP__UNROLL \
-			for (int r = 0; r < L; r++) v[r] = GP__LOAD_##S(part + GP__MIN(r, some - 1) * L); \
-			GP__TRANSPOSED(S, V, L, v) \
-			GP__UNROLL \
-			for (int r = 0; r < L; r++) all = all + v[r]; \
-			GP__STORE_##S(out, all); \
+			GP__STORE_##S(out, gp__part_sums_##S(some, part, all)); \
 			count -= some, y += some * ldy, out += some; \
 			if (from) from += some; \
 		} \
@@ -4095,7 +4122,7 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 				*out = gp__dot_##S(n, x, y); \
 				continue; \
 			} \
-			gp__parts_of_##S(1, n, x, from++, y, n, part); \
+			gp__parts_of_##S(1, n, x, NULL, from++, y, n, part, L); \
 			*out = part[0]; \
 			for (int i = 1; i < L; i++) *out += part[i]; \
 		} \
@@ -4430,6 +4457,9 @@ typedef struct odvgp__simd {
 	void (*derivative)(const gp__slope *a);
 	void (*dots)(ptrdiff_t n, const odvgp_real *x, ptrdiff_t count, const odvgp_real *from,
 			const odvgp_real *y, ptrdiff_t ldy, odvgp_real *out);
+	void (*slopes)(ptrdiff_t n, const odvgp_real *x, ptrdiff_t ldx, ptrdiff_t count,
+			const odvgp_real *from, const odvgp_real *y, ptrdiff_t ldy, odvgp_real *out,
+			ptrdiff_t ldo);
 	void (*update)(ptrdiff_t n, ptrdiff_t k, const odvgp_real *x, ptrdiff_t ldx, ptrdiff_t count,
 			const odvgp_real *f, ptrdiff_t fw, ptrdiff_t fk, odvgp_real *y, ptrdiff_t ldy);
 	void (*squares)(
@@ -4642,7 +4672,8 @@ GP__EACH_ISA(GP__KERNELS)
 			GP__LIST##NVMAX(gp__ukr, S), GP__LIST##NVMAX(gp__solve, S), gp__factor_##S, \
 			gp__copy_##S, gp__transpose_##S, gp__sqdist_##S, gp__radial_##S, gp__axpy_##S, \
 			gp__dot_##S, GP__MAP_LIST(S), gp__combine_##S, gp__derivative_##S, gp__dots_##S, \
-			gp__update_##S, gp__squares_##S, gp__weigh_##S, gp__blend_##S, gp__spread_##S},
+			gp__slopes_##S, gp__update_##S, gp__squares_##S, gp__weigh_##S, gp__blend_##S, \
+			gp__spread_##S},
 static const odvgp__simd gp__isas[] = {GP__EACH_ISA(GP__ISA)};
 
 /*	The best one for AUTO; NULL if machine or build lacks it. */
@@ -6622,16 +6653,13 @@ static void gp__chunk_derivatives(const gp__kjob *job, const gp__kchunk *c)
 		const int power = base->type == GP__POLYNOMIAL;
 		odvgp_real *of_var = NULL, *all = job->plain && job->da ? c->last : NULL;
 		gp__slope s;
-		memset(&s, 0, sizeof s);
 		s.adjoint = job->plain ? c->weights : c->adjoint[t];
 		s.k = t + 1 == k->nnode ? c->last : c->value[t];
 		if (c->sums && gp__one_variance(base)) of_var = c->sums + base->var * GP__MAX_LANES;
 		if (g != GP__NO_GROUP) {
 			s.dk = c->dk[l];
-			if (gp__from_e(job, t)) {
-				s.ve = c->e[l];
-				s.type = gp__base_kernel_kinds[base->type].radial;
-			}
+			s.ve = gp__from_e(job, t) ? c->e[l] : NULL;
+			s.type = gp__base_kernel_kinds[base->type].radial;
 			s.d2 = c->d2 + (ptrdiff_t)g * c->each;
 			s.scale = job->scale[l];
 			s.h = c->h + (ptrdiff_t)g * c->step;
@@ -6639,8 +6667,8 @@ static void gp__chunk_derivatives(const gp__kjob *job, const gp__kchunk *c)
 			s.all = all;
 			s.starts = !t;
 			s.of_k = power ? NULL : of_var;
+			s.of_d2 = power ? of_var : NULL;
 			if (c->sums && gp__one_lengthscale(base)) s.of_d2 = c->sums + base->ls * GP__MAX_LANES;
-			if (power) s.of_d2 = of_var;
 			isa->derivative(&s);
 		} else {
 			if (of_var) *of_var += isa->dot(GP__CHUNK, s.adjoint, s.k);
@@ -10249,7 +10277,7 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *s, const odvgp_real *X, 
 
 	A row of k(x,Z) is computed with H_j = dk/d(squared distance, or inner product). Weights c give
 	sum_j c_j H_j 2 (u_d - z_jd), or z_jd, in column d: multiplied out, differences would cancel at
-	short lengthscales. Each output forms them again, in registers: to keep them costs more.
+	short lengthscales. Two rows of weights, of mean, variance or two outputs, share them.
 
 	Cost per row and output: as much as the variance's factors again, (M + Mg) D for the mean and
 	M D for the variance. */
@@ -10260,12 +10288,12 @@ typedef struct {
 	odvgp_real *chunk;        /* numbers of `of_job` */
 	gp__kchunk of_job;        /* with derivatives */
 	odvgp_real *value;        /* [CHUNK] kernel values */
-	odvgp_real *h;            /* [ld] weights times H */
+	odvgp_real *h;            /* [2,ld] weights times H */
 	odvgp_real *H, *H_gamma;  /* [rows,groups,ld] of beta, [groups,ld] of a row's gamma */
 	odvgp_real *alpha, *a;    /* [P,ld] of the unit, 0 behind the points */
 	odvgp_real *w;            /* [P,rows,ld] of its variances, likewise */
 	odvgp_real *u;            /* [rows,columns] prepared points of X beside those of beta */
-	odvgp_real *slope;        /* [columns] derivatives in a row's points */
+	odvgp_real *slope;        /* [2,columns] derivatives in a row's points */
 	odvgp_real *second;       /* [2,groups,D]; [nodes, 1 + groups + groups^2] */
 	ptrdiff_t first, n;       /* the tile's first row; rows of the call */
 	int diag;                 /* whether k(x,x) depends on x */
@@ -10286,14 +10314,14 @@ static void gp__gradient_layout(
 	ptrdiff_t beta = gp__padded(p->M), gamma = gp__padded(p->M_gamma);
 	g->chunk = gp__take(a, gp__gradient_chunks(p->base_kernels), GP__CHUNK);
 	g->value = gp__take(a, 1, GP__CHUNK);
-	g->h = gp__take(a, 1, GP__MAX(beta, gamma));
+	g->h = gp__take(a, 2, GP__MAX(beta, gamma));
 	g->H = gp__take(a, groups * rows, beta);
 	g->H_gamma = gp__take(a, groups, gamma);
 	g->alpha = gp__take(a, P, beta);
 	g->a = gp__take(a, P, gamma);
 	g->w = gp__take(a, P * rows, beta);
 	g->u = gp__take(a, rows, p->columns);
-	g->slope = gp__take(a, 1, p->columns + GP__MAX_LANES);
+	g->slope = gp__take(a, 2, gp__padded(p->columns));
 	g->second = gp__take(a, groups, 2 * D + 2 * (1 + groups + groups * groups));
 	g->dmean = gp__take(a, p->P * rows, D);
 	g->dvar = gp__take(a, p->P * rows, D);
@@ -10477,7 +10505,7 @@ static void gp__hessian_chunk(gp__gradient *g, const gp__kchunk *c, ptrdiff_t i,
 	ptrdiff_t D = t->p->D, G = (ptrdiff_t)t->kernel->ngroup, F = t->p->F;
 	odvgp_real *first = g->second, *second = first + G * D, *nodes = second + G * D;
 	GP__FOR(e, GP__MIN(z->m - j, GP__CHUNK)) {
-		const odvgp_real *d = gp__kernel_second(t->job, c, g->value, e, nodes);
+		const odvgp_real *d = gp__kernel_second(t->job, c, c->last, e, nodes);
 		GP__EACH_GROUP(a, t->kernel)
 			gp__group_second(
 					g, a, i, j + e, first + (ptrdiff_t)a * D, second + (ptrdiff_t)a * D);
@@ -10520,14 +10548,16 @@ static void gp__gradient_values(gp__gradient *g, ptrdiff_t i, const gp__gradient
 	c->step = z->ld;
 	for (ptrdiff_t j = 0; j < z->m; j += GP__CHUNK) {
 		ptrdiff_t cols = GP__MIN(z->m - j, GP__CHUNK);
-		gp__chunk_forward(t->job, c, 0, j, g->value);
+		int whole = to && cols == GP__CHUNK;
+		c->last = whole ? to + j : g->value;
+		gp__chunk_forward(t->job, c, 0, j, c->last);
 		c->h = H + j;
 		if (gp__gradient_of_mean(g) || g->to->dvar) gp__chunk_derivatives(t->job, c);
-		if (to) gp__copy(to + j, g->value, cols);
+		if (to && !whole) gp__copy(to + j, g->value, cols);
 		if (g->to->hessian && z->weights) gp__hessian_chunk(g, c, i, j, z);
 		for (ptrdiff_t q = 0; z->weights && q < t->P; q++)
 			t->mean[(t->first + q) * t->ld + i] +=
-					t->blas.isa->dot(cols, g->value, z->weights + q * z->ld + j);
+					t->blas.isa->dot(cols, c->last, z->weights + q * z->ld + j);
 	}
 }
 
@@ -10547,51 +10577,59 @@ GP__NOINLINE odvgp_real gp__column_slope(
 	return sum;
 }
 
-/*	dx [D] += sum_j c_j dk(x,z_j)/dx in row i, where gp__gradient_place has been called. */
-static void gp__gradient_sum(
-		const gp__gradient *g, ptrdiff_t i, ptrdiff_t m, const odvgp_real *weights, odvgp_real *dx)
+/*	The gradient in row i of process q of the unit, of x [P,rows,D]. */
+static odvgp_real *gp__gradient_at(
+		const gp__gradient *g, odvgp_real *x, ptrdiff_t q, ptrdiff_t i)
+{
+	return x + ((g->t->first + q) * g->t->ld + i) * g->t->D;
+}
+
+/*	Adds sum_j c_j dk(x,z_j)/dx in row i and a group to gradient e of P means and P variances and, if
+	count is 2, to the one behind it. */
+static void gp__gradient_group(
+		const gp__gradient *g, ptrdiff_t i, uint32_t group, int gamma, ptrdiff_t e, ptrdiff_t count)
 {
 	const gp__prediction *t = g->t;
 	const gp__kjob *job = t->job;
 	const odvgp__simd *isa = t->blas.isa;
-	GP__EACH_GROUP(group, t->kernel) {
-		const gp__base_kernel *base = gp__group_kernel(t->kernel, group);
-		const int inner = gp__geometry(base) == GP__INNER_PRODUCT, additive = gp__is_additive(base);
-		ptrdiff_t dims = gp__group_dims(t->kernel, group),
-				  whole = additive ? gp__padded(m)
-								   : (m + GP__MAX_LANES - 1) / GP__MAX_LANES * GP__MAX_LANES;
+	const gp__base_kernel *base = gp__group_kernel(t->kernel, group);
+	const int inner = gp__geometry(base) == GP__INNER_PRODUCT, additive = gp__is_additive(base);
+	const odvgp_real *u = job->u[group], *z = job->zt[group];
+	ptrdiff_t m = gamma ? t->p->M_gamma : t->p->M, dims = gp__group_dims(t->kernel, group),
+			  ld = gp__padded(m), step = gp__padded(t->p->columns),
+			  whole = additive ? ld : gp__round_up(m, GP__MAX_LANES);
+	GP__FOR(r, count) {
+		ptrdiff_t q = (e + r) % t->P;
+		const odvgp_real *c = e + r >= t->P ? g->w + (q * t->ld + i) * ld
+											: (gamma ? g->a : g->alpha) + q * ld;
+		odvgp_real *h = g->h + r * ld, *slope = g->slope + r * step;
 		for (ptrdiff_t j = 0; j < whole; j += GP__CHUNK)
-			isa->combine(1, job->V[group] + j, weights + j, g->h + j);
-		if (additive)
-			GP__FOR(d, dims) g->slope[d] = gp__column_slope(job, group, d, m, g->h);
-		else
-			isa->dots(whole, g->h, dims, inner ? NULL : job->u[group], job->zt[group], job->ld,
-					g->slope);
-		for (ptrdiff_t d = 0; d < dims && !inner; d++) g->slope[d] *= 2;
-		gp__point_back(job, group, t->X + i * t->D, job->u[group], g->slope, 1, dx);
+			isa->combine(1, job->V[group] + j, c + j, h + j);
+		for (ptrdiff_t d = 0; d < dims && additive; d++)
+			slope[d] = gp__column_slope(job, group, d, m, h);
+		if (inner || (count == 1 && !additive))
+			isa->dots(whole, h, dims, inner ? NULL : u, z, job->ld, slope);
 	}
+	if (count == 2 && !inner && !additive)
+		isa->slopes(whole, g->h, ld, dims, u, z, job->ld, g->slope, step);
+	GP__FOR(r, count) {
+		odvgp_real *slope = g->slope + r * step;
+		for (ptrdiff_t d = 0; d < dims && !inner; d++) slope[d] *= 2;
+		gp__point_back(job, group, t->X + i * t->D, u, slope, 1,
+				gp__gradient_at(g, e + r >= t->P ? g->dvar : g->dmean, (e + r) % t->P, i));
+	}
+}
+
+/*	All groups, for gradients from..to, where gp__gradient_place has been called. */
+static void gp__gradient_sum(
+		const gp__gradient *g, ptrdiff_t i, int gamma, ptrdiff_t from, ptrdiff_t to)
+{
+	for (ptrdiff_t e = from; e < to; e += 2)
+		GP__EACH_GROUP(group, g->t->kernel)
+			gp__gradient_group(g, i, group, gamma, e, GP__MIN(to - e, 2));
 }
 
 /* --- the variance's weights --- */
-
-/*	x <- L^-T x for a contiguous vector. */
-static void gp__solve_transposed(
-		const odvgp__simd *isa, ptrdiff_t n, const odvgp_real *L, odvgp_real *x)
-{
-	for (ptrdiff_t i = n; i-- > 0;) {
-		x[i] /= L[i * n + i];
-		isa->axpy(i, -x[i], L + i * n, x);
-	}
-}
-
-/*	x <- L^-T x for each row x of X [n,M]. */
-static void gp__gradient_solve(
-		gp__prediction *t, ptrdiff_t n, const odvgp_real *L, odvgp_real *X, ptrdiff_t ldx)
-{
-	ptrdiff_t M = t->p->M;
-	if (n == 1) gp__solve_transposed(t->blas.isa, M, L, X);
-	else odvgp_trsm(&t->blas, 1, 0, n, M, L, M, X, ldx);
-}
 
 /*	n rows of W <- T R^T for one block R [m,m] of a covariance factor. */
 static void gp__gradient_product(gp__prediction *t, ptrdiff_t n, ptrdiff_t m, const odvgp_real *R,
@@ -10620,13 +10658,13 @@ static odvgp_real *gp__gradient_weights(gp__gradient *g, ptrdiff_t n, ptrdiff_t 
 	ptrdiff_t M = t->p->M, Mr = t->p->M_factor, Mv = M - Mr, ld = gp__padded(M);
 	int of_S = gp__is_dense(t->p);
 	odvgp_real *W = g->w + q * t->ld * ld;
-	if (!of_S) gp__gradient_solve(t, n, t->v.L + q * M * M, t->T, M);
+	if (!of_S) odvgp_trsm(&t->blas, 1, 0, n, M, t->v.L + q * M * M, M, t->T, M);
 	if (t->p->factor == GP__DIAGONAL_OF_INVERSE)
 		GP__FOR(i, n)
 			GP__FOR(j, M) W[i * ld + j] = t->v.factor[q * M + j] * t->T[i * M + j];
 	else if (t->p->factor == GP__FACTOR_OF_PRECISION) {
 		GP__FOR(i, n) gp__copy(W + i * ld, t->T + i * M, M);
-		gp__gradient_solve(t, n, t->v.factor + q * M * M, W, ld);
+		odvgp_trsm(&t->blas, 1, 0, n, M, t->v.factor + q * M * M, M, W, ld);
 	} else gp__gradient_product(t, n, Mr, t->v.factor + q * Mr * Mr, t->T, W);
 	if (Mv) gp__gradient_product(t, n, Mv, t->v.factor_v + q * Mv * Mv, t->T + Mr, W + Mr);
 	GP__FOR(i, n) {
@@ -10634,13 +10672,13 @@ static odvgp_real *gp__gradient_weights(gp__gradient *g, ptrdiff_t n, ptrdiff_t 
 		if (of_S) t->blas.isa->axpy(M, -has_prior, t->A + i * M, w);
 		else GP__FOR(j, M) w[j] *= -has_prior;
 	}
-	if (of_S) gp__gradient_solve(t, n, t->v.L, W, ld);
+	if (of_S) odvgp_trsm(&t->blas, 1, 0, n, M, t->v.L, M, W, ld);
 	return W;
 }
 
 /* --- a tile --- */
 
-/*	K(X,Zb), H, the means and, if wanted, their gradients. */
+/*	K(X,Zb), H, the means and, if wanted, what gamma gives their gradients. */
 static void gp__gradient_mean(gp__gradient *g, ptrdiff_t n)
 {
 	gp__prediction *t = g->t;
@@ -10649,7 +10687,6 @@ static void gp__gradient_mean(gp__gradient *g, ptrdiff_t n)
 	int has_A = gp__mean_functions[p->mean_function].A;
 	t->job->X2 = NULL; /* no point is a row of X */
 	g->of_job = gp__chunk_of_task(t->job, 0, 1);
-	g->of_job.last = g->value;
 	GP__FOR(q, P) gp__zero(t->mean + (t->first + q) * t->ld, n);
 	for (int k = 0; k < (p->M_gamma ? 2 : 1); k++) {
 		const gp__gradient_points z = gp__gradient_set(g, k);
@@ -10657,33 +10694,34 @@ static void gp__gradient_mean(gp__gradient *g, ptrdiff_t n)
 		GP__FOR(i, n) {
 			gp__gradient_values(g, i, &z, k ? t->point : g->u + i * p->columns,
 					k ? NULL : t->A + i * p->M, k ? g->H_gamma : g->H + i * groups * z.ld);
-			for (ptrdiff_t q = 0; z.weights && gp__gradient_of_mean(g) && q < P; q++)
-				gp__gradient_sum(g, i, z.m, z.weights + q * z.ld,
-						g->dmean + ((t->first + q) * t->ld + i) * D);
+			if (k && gp__gradient_of_mean(g)) gp__gradient_sum(g, i, k, 0, P);
 		}
 	}
 	gp__predict_mean_function(t, n);
 	GP__FOR(q, P)
 		GP__FOR(i, n) {
-			odvgp_real *dmean = g->dmean + ((t->first + q) * t->ld + i) * D;
+			odvgp_real *dmean = gp__gradient_at(g, g->dmean, q, i);
 			if (p->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY) dmean[q] += 1;
 			for (ptrdiff_t d = 0; has_A && d < D; d++) dmean[d] += t->v.A[d * P + q];
 		}
 }
 
-static void gp__gradient_var(gp__gradient *g, ptrdiff_t n)
+/*	What beta gives the gradients. */
+static void gp__gradient_of_beta(gp__gradient *g, ptrdiff_t n)
 {
 	gp__prediction *t = g->t;
-	ptrdiff_t D = t->p->D, M = t->p->M, ld = gp__padded(M), groups = (ptrdiff_t)t->p->base_kernels;
-	gp__predict_points(t, t->v.beta, M, t->v.beta_centre);
+	ptrdiff_t D = t->p->D, ld = gp__padded(t->p->M), groups = (ptrdiff_t)t->p->base_kernels;
+	ptrdiff_t from = gp__gradient_of_mean(g) && t->v.alpha ? 0 : t->P,
+			  to = g->to->dvar ? 2 * t->P : t->P;
+	if (from == to) return;
+	gp__predict_points(t, t->v.beta, t->p->M, t->v.beta_centre);
 	GP__FOR(i, n) {
 		gp__gradient_place(g, g->u + i * t->p->columns, g->H + i * groups * ld, ld);
-		GP__FOR(q, t->P) {
-			odvgp_real *dvar = g->dvar + ((t->first + q) * t->ld + i) * D;
-			if (g->diag && gp__gradient_has_prior(t, i, q))
-				gp__kernel_diag_adjoint(t->kernel, t->v.hyp, t->X + i * D, GP__R(0.5), NULL, dvar);
-			gp__gradient_sum(g, i, M, g->w + (q * t->ld + i) * ld, dvar);
-		}
+		for (ptrdiff_t q = 0; g->diag && g->to->dvar && q < t->P; q++)
+			if (gp__gradient_has_prior(t, i, q))
+				gp__kernel_diag_adjoint(t->kernel, t->v.hyp, t->X + i * D, GP__R(0.5), NULL,
+						gp__gradient_at(g, g->dvar, q, i));
+		gp__gradient_sum(g, i, 0, from, to);
 	}
 }
 
@@ -10754,13 +10792,12 @@ static void gp__gradient_tile(
 	GP__FOR(k, t->p->units) {
 		gp__predict_unit(t, k);
 		gp__gradient_mean(g, count);
-		if (!variances) continue;
-		gp__predict_features(t, count);
-		GP__FOR(q, t->P) {
+		if (variances) gp__predict_features(t, count);
+		for (ptrdiff_t q = 0; variances && q < t->P; q++) {
 			gp__predict_process_var(t, count, q);
 			if (to->dvar) gp__gradient_weights(g, count, q);
 		}
-		if (to->dvar) gp__gradient_var(g, count);
+		gp__gradient_of_beta(g, count);
 	}
 	gp__predict_mix(t, 0, t->mean, count, t->ld);
 	if (variances) gp__predict_mix(t, 1, t->var, count, t->ld);
@@ -12057,6 +12094,7 @@ ODVGP_API odvgp_status odvgp_path_at(
 		gp__predict_unit(t, u);
 		t->v.alpha = path->w + t->first * t->p->M;
 		gp__gradient_mean(g, 1);
+		gp__gradient_of_beta(g, 1);
 		gp__path_prior(path, u, t->X, t->mean + t->first, 1, df ? g->dmean + t->first * D : NULL);
 	}
 	gp__predict_mix(t, 0, t->mean, 1, 1);
@@ -12978,9 +13016,9 @@ static void gp__online_solve(const gp__online *w, ptrdiff_t q)
 	odvgp_real *m = gp__online_at(w, w->o->m, q), *c = gp__online_at(w, w->o->c, q),
 			   *alpha = t->v.alpha + q * M;
 	gp__copy(m, gp__online_at(w, w->o->z, q), M);
-	gp__solve_transposed(t->blas.isa, M, gp__online_G(t, q), m);
+	gp__trsv(t->blas.isa, 1, M, gp__online_G(t, q), M, m);
 	GP__FOR(i, M) alpha[i] = m[i] - c[i];
-	gp__solve_transposed(t->blas.isa, M, t->v.L, alpha);
+	gp__trsv(t->blas.isa, 1, M, t->v.L, M, alpha);
 }
 
 /* --- beginning --- */
@@ -13063,7 +13101,7 @@ static void gp__online_first(
 		GP__FOR(i, n) {
 			gp__zero(w->x, M);
 			w->x[at + i] = 1;
-			gp__solve_transposed(isa, n, Q, w->x + at);
+			gp__trsv(isa, 1, n, Q, n, w->x + at);
 			gp__online_rotate(w, at, G, z, 0);
 		}
 	}

@@ -226,6 +226,37 @@ TEST(what_is_not_wanted_is_left_out)
 	drop(&a);
 }
 
+/*  Sums over the points are formed for two gradients at once where there are two: with the bits of
+    each alone. More columns than any vector has numbers. */
+TEST(many_columns_have_the_same_bits_in_pairs)
+{
+	enum { COLUMNS = 19, MOST = 3 * ROWS * COLUMNS };
+	static const char *const kernels[] = {"matern52(ard)", "rbf + additive(ard) + linear(ard)"};
+	for (int k = 0; k < 4; k++) {
+		const ptrdiff_t P = k < 2 ? 1 : 3, all = P * ROWS * COLUMNS;
+		odvgp_config c = random_config(40, COLUMNS, P, 9, 70);
+		test_seed = 790 + (uint64_t)k;
+		fixture a = make_kernel(&c, kernels[k % 2]);
+		served p = serve_rows(&a, NULL, ROWS);
+		odvgp_real both[2][MOST], alone[2][MOST];
+		odvgp_gradient to = {NULL, NULL, both[0], both[1], NULL, NULL};
+		size_t bytes = odvgp_predict_gradient_scratch(&p.s, ROWS, NULL);
+		void *scratch = test_alloc(bytes);
+		CHECK_STATUS(odvgp_predict_gradient(&p.s, a.X, ROWS, &to, scratch, bytes, NULL), ODVGP_OK);
+		for (int of_var = 0; of_var < 2; of_var++) {
+			odvgp_gradient one_of = {NULL, NULL, of_var ? NULL : alone[0], of_var ? alone[1] : NULL,
+					NULL, NULL};
+			CHECK_STATUS(odvgp_predict_gradient(&p.s, a.X, ROWS, &one_of, scratch, bytes, NULL),
+					ODVGP_OK);
+			CHECK_BITS(alone[of_var], both[of_var], (size_t)all * sizeof **both);
+			CHECK(test_max_abs(both[of_var], all) > 0);
+		}
+		free(scratch);
+		unserve(&p);
+		drop(&a);
+	}
+}
+
 /*  Of y, against differences of odvgp_predict_y, in the caller's units. */
 TEST(moments_of_y)
 {
@@ -611,6 +642,7 @@ int main(int argc, char **argv)
 	RUN(mixed_and_independent_outputs_in_their_units);
 	RUN(inducing_points_as_inputs);
 	RUN(what_is_not_wanted_is_left_out);
+	RUN(many_columns_have_the_same_bits_in_pairs);
 	RUN(moments_of_y);
 	RUN(bad_arguments_are_refused);
 	RUN(columns_are_transformed);
