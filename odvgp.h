@@ -3997,7 +3997,7 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 	squares		out_j += A_ij^2, row after row
 	weigh		A_ij <- 2 w_j A_ij, or from_ij -= 2 w_j A_ij unless `from` is NULL
 	blend		out <- a x - b y; out may be x or y
-	combine		out <- x + y or x * y for a chunk; out may be x or y
+	combine		out <- x + y or x * y, in whole vectors; out may be x or y
 	derivative  for a chunk: from k and dk = dk/dr^2 of a base kernel, or from ve unless NULL,
 				computes g = dK/d(squared distance) = scale dk adjoint (NULL: 1); h <- g (first) or
 				h + g. Unless NULL, the vector sum of_k grows by adjoint . k, of_d2 by g . d2, and
@@ -4212,10 +4212,10 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 			GP__STORE_##S(out + j, va * GP__LOAD_##S(x + j) - vb * GP__LOAD_##S(y + j)); \
 		for (; j < n; j++) out[j] = a * x[j] - b * y[j]; \
 	} \
-	TARGET static void gp__combine_##S( \
-			int product, const odvgp_real *x, const odvgp_real *y, odvgp_real *out) \
+	TARGET static void gp__combine_##S(ptrdiff_t n, int product, const odvgp_real *x, \
+			const odvgp_real *y, odvgp_real *out) \
 	{ \
-		for (int j = 0; j < GP__CHUNK; j += L) { \
+		for (ptrdiff_t j = 0; j < n; j += L) { \
 			V a = GP__LOAD_##S(x + j), b = GP__LOAD_##S(y + j); \
 			if (product) a = a * b; \
 			else a = a + b; \
@@ -4453,7 +4453,8 @@ typedef struct odvgp__simd {
 	void (*axpy)(ptrdiff_t n, odvgp_real a, const odvgp_real *x, odvgp_real *y);
 	odvgp_real (*dot)(ptrdiff_t n, const odvgp_real *x, const odvgp_real *y);
 	gp__map *map[GP__MAPS];
-	void (*combine)(int product, const odvgp_real *x, const odvgp_real *y, odvgp_real *out);
+	void (*combine)(ptrdiff_t n, int product, const odvgp_real *x, const odvgp_real *y,
+			odvgp_real *out);
 	void (*derivative)(const gp__slope *a);
 	void (*dots)(ptrdiff_t n, const odvgp_real *x, ptrdiff_t count, const odvgp_real *from,
 			const odvgp_real *y, ptrdiff_t ldy, odvgp_real *out);
@@ -6568,7 +6569,7 @@ static void gp__column_values(const gp__kjob *job, uint32_t g, ptrdiff_t d, ptrd
 			job->zt[g] + d * job->ld + j, job->ld, c->r2);
 	isa->radial(GP__MATERN52, job->hyp[base->var + gp__number_of(base, d)], 1, c->r2, NULL, c->k,
 			H ? c->h : NULL);
-	if (H) isa->combine(1, c->h, H, c->h);
+	if (H) isa->combine(GP__CHUNK, 1, c->h, H, c->h);
 }
 
 /*	sum [CHUNK] of all columns' functions. Not inlined, for the stack of other kernels. */
@@ -6579,7 +6580,7 @@ GP__NOINLINE void gp__columns_forward(
 	gp__zero(sum, GP__CHUNK);
 	GP__FOR(d, gp__group_dims(job->k, g)) {
 		gp__column_values(job, g, d, row, j, NULL, &column);
-		job->blas->isa->combine(0, sum, column.k, sum);
+		job->blas->isa->combine(GP__CHUNK, 0, sum, column.k, sum);
 	}
 }
 
@@ -6618,7 +6619,8 @@ static const odvgp_real *gp__chunk_forward(
 			gp__base_values(job, node[1], job->first + row, j,
 					g == GP__NO_GROUP ? NULL : c->d2 + (ptrdiff_t)g * c->each, v, c);
 		} else
-			isa->combine(node[0] == GP__NODE_PRODUCT, c->value[node[1]], c->value[node[2]], v);
+			isa->combine(GP__CHUNK, node[0] == GP__NODE_PRODUCT, c->value[node[1]],
+					c->value[node[2]], v);
 	}
 	return to;
 }
@@ -6637,8 +6639,8 @@ static void gp__chunk_derivatives(const gp__kjob *job, const gp__kchunk *c)
 	for (uint32_t t = job->plain ? 0 : k->nnode; t-- > 0;) {
 		const uint32_t *node = k->node[t];
 		if (node[0] == GP__NODE_PRODUCT) {
-			isa->combine(1, c->adjoint[t], c->value[node[2]], c->adjoint[node[1]]);
-			isa->combine(1, c->adjoint[t], c->value[node[1]], c->adjoint[node[2]]);
+			isa->combine(GP__CHUNK, 1, c->adjoint[t], c->value[node[2]], c->adjoint[node[1]]);
+			isa->combine(GP__CHUNK, 1, c->adjoint[t], c->value[node[1]], c->adjoint[node[2]]);
 		} else if (node[0] == GP__NODE_SUM) {
 			gp__copy(c->adjoint[node[1]], c->adjoint[t], GP__CHUNK);
 			gp__copy(c->adjoint[node[2]], c->adjoint[t], GP__CHUNK);
@@ -6672,7 +6674,7 @@ static void gp__chunk_derivatives(const gp__kjob *job, const gp__kchunk *c)
 			isa->derivative(&s);
 		} else {
 			if (of_var) *of_var += isa->dot(GP__CHUNK, s.adjoint, s.k);
-			if (all && t) isa->combine(0, all, s.k, all);
+			if (all && t) isa->combine(GP__CHUNK, 0, all, s.k, all);
 			else if (all && all != s.k) gp__copy(all, s.k, GP__CHUNK);
 		}
 		if (c->sums && gp__has_shape_param(base))
@@ -8647,7 +8649,7 @@ static void gp__softmax_places(const gp__lik_job *job, const gp__lik_chunk *c, p
 			isa->map[over_z ? GP__EXP : GP__ERFC](e, e, NULL);
 			F[t] += (over_z ? 1 : GP__R(0.5)) * isa->dot(GP__CHUNK, weight, e);
 			if (!p) continue;
-			if (over_z) isa->combine(1, u, e, u);
+			if (over_z) isa->combine(GP__CHUNK, 1, u, e, u);
 			else {
 				GP__EACH_ROW(i) u[i] = -u[i] * u[i];
 				isa->map[GP__EXP](u, u, NULL);
@@ -10603,8 +10605,7 @@ static void gp__gradient_group(
 		const odvgp_real *c = e + r >= t->P ? g->w + (q * t->ld + i) * ld
 											: (gamma ? g->a : g->alpha) + q * ld;
 		odvgp_real *h = g->h + r * ld, *slope = g->slope + r * step;
-		for (ptrdiff_t j = 0; j < whole; j += GP__CHUNK)
-			isa->combine(1, job->V[group] + j, c + j, h + j);
+		isa->combine(whole, 1, job->V[group], c, h);
 		for (ptrdiff_t d = 0; d < dims && additive; d++)
 			slope[d] = gp__column_slope(job, group, d, m, h);
 		if (inner || (count == 1 && !additive))
