@@ -208,11 +208,11 @@ $(B)/tool: examples/odvgp.c $(B)/internals.o
 $(B)/tool.data/trained: $(B)/tool tests/tool/tool.sh
 	@sh tests/tool/tool.sh $< --data
 
-# Two builds of the library in one program.
+# Three builds of the library in one program.
 EACH         := $(B) $(B)/f32 $(B)/sanitize $(B)/sanitize/f32 $(B)/cover
 BASE_KERNELS := $(EACH:%=%/test_base_kernels)
-$(BASE_KERNELS): LIBS := tests/base_kernels_two.c $(LIBS)
-$(BASE_KERNELS): tests/base_kernels_two.c tests/base_kernels.h
+$(BASE_KERNELS): LIBS := tests/base_kernels_two.c tests/base_kernels_others.c $(LIBS)
+$(BASE_KERNELS): tests/base_kernels_two.c tests/base_kernels_others.c tests/base_kernels.h
 
 # Programs with the whole header at -O0: with sanitizers gcc takes ten times as long to optimise it.
 # Those with the derived header at -Og, which drops what they do not use: 2.5 seconds each, not 13.

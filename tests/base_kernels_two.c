@@ -1,9 +1,21 @@
 /*  The library built for kernels of at most two terms, without matern32 and additive, without
-    likelihoods but two and members but two, for test_base_kernels.c, which has the usual build. */
+    likelihoods but two and members but two, for test_base_kernels.c, which has the usual build;
+    OTHERS builds it with the rows that this one lacks, without those that it has. */
+#ifdef OTHERS
+#define ODVGP_KERNELS     (ODVGP_KERNEL_MATERN32 | ODVGP_KERNEL_ADDITIVE)
+#define ODVGP_LIKELIHOODS (0x3fffu & ~(ODVGP_LIK_GAUSSIAN | ODVGP_LIK_POISSON))
+#define ODVGP_MEMBERS     (0x3fu & ~(ODVGP_MEMBER_COUPLED | ODVGP_MEMBER_ORTH))
+#define ODVGP_NO_SIMD     /* it is only asked what it has */
+#define two_model_size    others_model_size
+#define two_from_block    others_from_block
+#define two_from_file     others_from_file
+#define two_train         others_train
+#else
 #define ODVGP_MAX_BASE_KERNELS 2
 #define ODVGP_KERNELS          (0x7ffu & ~(ODVGP_KERNEL_MATERN32 | ODVGP_KERNEL_ADDITIVE))
 #define ODVGP_LIKELIHOODS      (ODVGP_LIK_GAUSSIAN | ODVGP_LIK_POISSON)
 #define ODVGP_MEMBERS          (ODVGP_MEMBER_COUPLED | ODVGP_MEMBER_ORTH)
+#endif
 #define ODVGP_STATIC
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
@@ -23,6 +35,7 @@ odvgp_status two_from_file(const void *file, size_t bytes, odvgp_isa isa, void *
 {
 	return odvgp_server_from_memory(server, file, bytes, isa, block, size, info);
 }
+#ifndef OTHERS
 odvgp_status two_predict(const odvgp_server *server, const odvgp_real *X, ptrdiff_t n,
 		odvgp_real *mean, odvgp_real *var)
 {
@@ -33,6 +46,7 @@ odvgp_status two_predict(const odvgp_server *server, const odvgp_real *X, ptrdif
 	free(scratch);
 	return s;
 }
+#endif
 odvgp_status two_train(const void *file, size_t bytes, odvgp_isa isa, const odvgp_real *X,
 		const odvgp_real *Y, ptrdiff_t steps, void *again, odvgp_info *info)
 {

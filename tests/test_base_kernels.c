@@ -1,6 +1,6 @@
-/*  Two builds of the library in one program, for kernels of up to eight and of up to two terms:
-    one predicts with what the other freezes, or refuses it. tests/base_kernels_two.c is the
-    second build. */
+/*  Three builds of the library in one program: for kernels of up to eight terms, of up to two, and
+    one with the rows of the tables that the second lacks (both in tests/base_kernels_two.c). One
+    predicts with what another freezes, or refuses it. */
 #define ODVGP_STATIC
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
@@ -154,30 +154,26 @@ TEST(a_build_for_fewer_terms_trains_on_or_refuses)
 	}
 }
 
-/*  Rows of the tables that the other build leaves out, and one that it has. */
-static const struct {
+/*  A row of the tables that a build leaves out, or has. */
+typedef struct {
 	const char *kernel;
 	int likelihood, mean_part, cov_part;
 	/* What info.what names: of a block, which does not depend on the mean's part, and of a config */
 	const char *block, *config;
-} lacking[] = {
-#define GP_LIKELIHOOD(NAME, name) \
+} row;
+#define GP_ROW(kernel, likelihood, mean, cov, block, config) \
 	{ \
-		"rbf", ODVGP_LIKELIHOOD_##NAME, ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, name, name \
-	}
-#define GP_PARTS(mean, cov, block, config) \
-	{ \
-		"rbf", ODVGP_LIKELIHOOD_GAUSSIAN, ODVGP_MEAN_PART_##mean, ODVGP_COV_PART_##cov, block, \
+		kernel, ODVGP_LIKELIHOOD_##likelihood, ODVGP_MEAN_PART_##mean, ODVGP_COV_PART_##cov, block, \
 				config \
 	}
-#define GP_KERNEL(expression, name) \
-	{ \
-		expression, ODVGP_LIKELIHOOD_GAUSSIAN, ODVGP_MEAN_PART_ORTH, ODVGP_COV_PART_DENSE, name, \
-				"kernel" \
-	}
-		GP_PARTS(ORTH, DENSE, NULL, NULL), GP_KERNEL("rbf * matern32", "matern32"),
-		GP_KERNEL("additive", "additive"), GP_PARTS(HYBRID, DENSE, NULL, "hybrid"),
-		GP_PARTS(BLOCKS, BLOCKS, NULL, "blocks"), GP_PARTS(FREE, INVERSE, "DECOUPLED", "free"),
+
+#define GP_LIKELIHOOD(NAME, name)          GP_ROW("rbf", NAME, BETA, DENSE, name, name)
+#define GP_PARTS(mean, cov, block, config) GP_ROW("rbf", GAUSSIAN, mean, cov, block, config)
+#define GP_KERNEL(expression, name)        GP_ROW(expression, GAUSSIAN, ORTH, DENSE, name, "kernel")
+static const row two_lacks[] = {GP_PARTS(ORTH, DENSE, NULL, NULL),
+		GP_KERNEL("rbf * matern32", "matern32"), GP_KERNEL("additive", "additive"),
+		GP_PARTS(HYBRID, DENSE, NULL, "hybrid"), GP_PARTS(BLOCKS, BLOCKS, NULL, "blocks"),
+		GP_PARTS(FREE, INVERSE, "DECOUPLED", "free"),
 		GP_PARTS(ORTH, INVERSE, "DECOUPLED", "inverse"), GP_PARTS(FREE, DIAGONAL, "O(M)", "free"),
 		GP_LIKELIHOOD(BERNOULLI, "bernoulli"), GP_LIKELIHOOD(LOGIT, "logit"),
 		GP_LIKELIHOOD(STUDENTT, "studentt"), GP_LIKELIHOOD(LAPLACE, "laplace"),
@@ -187,51 +183,91 @@ static const struct {
 		GP_LIKELIHOOD(ROBUSTMAX, "robustmax"), GP_LIKELIHOOD(SOFTMAX, "softmax"),
 		GP_LIKELIHOOD(HETEROSCEDASTIC, "heteroscedastic")};
 
+#define GP_OTHER_PARTS(mean, cov, config)  GP_ROW("matern32", BERNOULLI, mean, cov, NULL, config)
+#define GP_OTHER_KERNEL(expression, name) \
+	GP_ROW(expression, BERNOULLI, HYBRID, DENSE, name, name ? "kernel" : NULL)
+static const row others_lack[] = {GP_OTHER_PARTS(HYBRID, DENSE, NULL),
+		GP_OTHER_PARTS(FREE, INVERSE, NULL), GP_OTHER_PARTS(FREE, DIAGONAL, NULL),
+		GP_OTHER_PARTS(BLOCKS, BLOCKS, NULL), GP_OTHER_PARTS(BETA, DENSE, "beta"),
+		GP_OTHER_PARTS(ORTH, DENSE, "orth"),
+		GP_ROW("matern32", GAUSSIAN, HYBRID, DENSE, "gaussian", "gaussian"),
+		GP_ROW("matern32", POISSON, HYBRID, DENSE, "poisson", "poisson"),
+		GP_OTHER_KERNEL("matern32 + additive", NULL), GP_OTHER_KERNEL("rbf", "rbf"),
+		GP_OTHER_KERNEL("matern12", "matern12"), GP_OTHER_KERNEL("matern52 * matern32", "matern52"),
+		GP_OTHER_KERNEL("rq", "rq"), GP_OTHER_KERNEL("additive + periodic", "periodic"),
+		GP_OTHER_KERNEL("linear", "linear"), GP_OTHER_KERNEL("polynomial", "polynomial"),
+		GP_OTHER_KERNEL("constant + matern32", "constant"),
+		GP_OTHER_KERNEL("matern32 + white", "white")};
+
+typedef struct {
+	size_t (*model_size)(const odvgp_config *, odvgp_info *);
+	odvgp_status (*from_block)(const void *, size_t, odvgp_isa, odvgp_server *, odvgp_info *);
+	odvgp_status (*from_file)(
+			const void *, size_t, odvgp_isa, void *, size_t, odvgp_server *, odvgp_info *);
+	odvgp_status (*train)(const void *, size_t, odvgp_isa, const odvgp_real *, const odvgp_real *,
+			ptrdiff_t, void *, odvgp_info *);
+	int plain;
+} build;
+
 static void check_named(const odvgp_info *info, const char *name)
 {
 	CHECK_SAY(!strcmp(info->what, name) && strstr(info->text, "ODVGP_KERNELS"),
 			"%s is not named: \"%s\"", name, info->text);
 }
 
-/*  Models, blocks and files that need a kernel, a likelihood or a member that the other build lacks
-    are refused by its name; a kernel's place in an expression is E_KERNEL. */
+/*  Models, blocks and files that need a kernel, a likelihood or a member that the build lacks are
+    refused by its name; a kernel's place in an expression is E_KERNEL. */
+static void check_refused(const build *b, const row *r)
+{
+	const char *name = r->block, *config = r->config;
+	odvgp_config c = config_of(r->kernel), small;
+	const odvgp_isa isa = b->plain ? ODVGP_ISA_C : test_isa();
+	odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
+	odvgp_server server, before;
+	c.lik.kind = (odvgp_likelihood)r->likelihood;
+	if (c.lik.kind == ODVGP_LIKELIHOOD_ORDINAL) c.lik.classes = 3, c.layer[0].P = 1;
+	c.layer[0].mean_part = (odvgp_mean_part)r->mean_part;
+	c.layer[0].cov_part = (odvgp_cov_part)r->cov_part;
+	if (c.layer[0].mean_part == ODVGP_MEAN_PART_BETA) c.layer[0].M_gamma = 0;
+	if (c.layer[0].cov_part == ODVGP_COV_PART_DIAGONAL) c.layer[0].M_gamma = 0;
+	if (c.layer[0].cov_part > ODVGP_COV_PART_DENSE) c.optim.natgrad = 0;
+	frozen f = freeze_config(c);
+	small = c;
+	small.isa = isa;
+	CHECK((b->model_size(&small, &info) > 0) == !config);
+	if (config && strcmp(config, "kernel") != 0) {
+		CHECK_STATUS(info.status, ODVGP_E_UNSUPPORTED);
+		check_named(&info, config);
+	} else if (config) CHECK_STATUS(info.status, ODVGP_E_KERNEL);
+	void *block = test_alloc(f.bytes), *again = test_alloc(f.file_bytes);
+	memset(&server, 0x5a, sizeof server);
+	before = server;
+	odvgp_status served = name ? ODVGP_E_UNSUPPORTED : ODVGP_OK;
+	CHECK_STATUS(b->from_block(f.block, f.bytes, isa, &server, &info), served);
+	if (name) check_named(&info, name);
+	if (name) CHECK_BITS(&server, &before, sizeof server);
+	CHECK_STATUS(
+			b->from_file(f.file, f.file_bytes, isa, block, f.bytes, &server, &info), served);
+	if (name) check_named(&info, name);
+	CHECK_STATUS(b->train(f.file, f.file_bytes, isa, f.X, f.Y, 1, again, &info),
+			config ? ODVGP_E_UNSUPPORTED : ODVGP_OK);
+	if (config) check_named(&info, strcmp(config, "kernel") ? config : name);
+	free(block), free(again);
+	drop_frozen(&f);
+}
+
 TEST(what_a_build_leaves_out_is_refused)
 {
-	for (size_t k = 0; k < sizeof lacking / sizeof *lacking; k++) {
-		const char *name = lacking[k].block, *config = lacking[k].config;
-		odvgp_config c = config_of(lacking[k].kernel);
-		odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
-		odvgp_server server, before;
+	static const build two = {two_model_size, two_from_block, two_from_file, two_train, 0},
+					   others = {others_model_size, others_from_block, others_from_file,
+							   others_train, 1};
+	for (size_t k = 0; k < sizeof two_lacks / sizeof *two_lacks; k++) {
 		test_seed = 720 + (uint64_t)k;
-		c.lik.kind = (odvgp_likelihood)lacking[k].likelihood;
-		if (c.lik.kind == ODVGP_LIKELIHOOD_ORDINAL) c.lik.classes = 3, c.layer[0].P = 1;
-		c.layer[0].mean_part = (odvgp_mean_part)lacking[k].mean_part;
-		c.layer[0].cov_part = (odvgp_cov_part)lacking[k].cov_part;
-		if (c.layer[0].mean_part == ODVGP_MEAN_PART_BETA) c.layer[0].M_gamma = 0;
-		if (c.layer[0].cov_part == ODVGP_COV_PART_DIAGONAL) c.layer[0].M_gamma = 0;
-		if (c.layer[0].cov_part > ODVGP_COV_PART_DENSE) c.optim.natgrad = 0;
-		frozen f = freeze_config(c);
-		CHECK((two_model_size(&c, &info) > 0) == !config);
-		if (config && strcmp(config, "kernel") != 0) {
-			CHECK_STATUS(info.status, ODVGP_E_UNSUPPORTED);
-			check_named(&info, config);
-		} else if (config) CHECK_STATUS(info.status, ODVGP_E_KERNEL);
-		void *block = test_alloc(f.bytes), *again = test_alloc(f.file_bytes);
-		memset(&server, 0x5a, sizeof server);
-		before = server;
-		odvgp_status served = name ? ODVGP_E_UNSUPPORTED : ODVGP_OK;
-		CHECK_STATUS(two_from_block(f.block, f.bytes, test_isa(), &server, &info), served);
-		if (name) check_named(&info, name);
-		if (name) CHECK_BITS(&server, &before, sizeof server);
-		CHECK_STATUS(
-				two_from_file(f.file, f.file_bytes, test_isa(), block, f.bytes, &server, &info),
-				served);
-		if (name) check_named(&info, name);
-		CHECK_STATUS(two_train(f.file, f.file_bytes, test_isa(), f.X, f.Y, 1, again, &info),
-				config ? ODVGP_E_UNSUPPORTED : ODVGP_OK);
-		if (config) check_named(&info, strcmp(config, "kernel") ? config : name);
-		free(block), free(again);
-		drop_frozen(&f);
+		check_refused(&two, &two_lacks[k]);
+	}
+	for (size_t k = 0; k < sizeof others_lack / sizeof *others_lack; k++) {
+		test_seed = 760 + (uint64_t)k;
+		check_refused(&others, &others_lack[k]);
 	}
 }
 

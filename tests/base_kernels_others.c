@@ -1,0 +1,2 @@
+#define OTHERS
+#include "base_kernels_two.c" /* NOLINT(bugprone-suspicious-include): the same again */
