@@ -248,7 +248,8 @@ SUBJECTS := $(filter-out tool,$(basename $(notdir $(wildcard tests/tool/*.sh))))
 LONGEST  := likelihoods race time stop pictures targets
 SUBJECTS := $(filter $(LONGEST),$(SUBJECTS)) $(filter-out $(LONGEST),$(SUBJECTS))
 first    = $(filter %/$(1),$(2)) $(filter-out %/$(1),$(2))
-programs = $(1)/odvgp $(call first,test_products,$(TESTS:%=$(1)/%) $(FLOAT_TESTS:%=$(1)/f32/%))
+programs = $(1)/odvgp $(call first,test_products,$(call first,test_warm,$(TESTS:%=$(1)/%)) \
+           $(FLOAT_TESTS:%=$(1)/f32/%))
 brief    = $(filter-out $(if $(ALL),,$(SLOW_FLOAT:%=$(1)/f32/%)),$(call programs,$(1)))
 subjects = $(foreach s,$(SUBJECTS),"sh tests/tool/tool.sh $(1) $(s)")
 program  = "$(1)$(if $(filter %/test_oracle,$(1)), tests/oracle)"

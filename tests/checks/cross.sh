@@ -141,7 +141,11 @@ for target in $CROSS; do
         */golden) arguments=tests/golden/double.txt ;;
         *) arguments= ;;
         esac
-        set -- "$@" "$emulator $path${arguments:+ $arguments}${names:+ $names}"
+        command="$emulator $path${arguments:+ $arguments}${names:+ $names}"
+        case $SHORT$command in # a third of the damaged files takes half a minute; it begins first, so that no processor waits at the end
+        1qemu*/test_forged_files*) set -- "env ODVGP_TEST_SHORT=1 $command" "$@" ;;
+        *) set -- "$@" "$command" ;;
+        esac
     done
 done
 sh "$(dirname "$0")/run.sh" "$@"

@@ -14,7 +14,7 @@ none() { # what it is, lines that should not be there
     fi
 }
 for options in "" "-DODVGP_FLOAT" "-DODVGP_NO_MALLOC -DODVGP_NO_STDIO" "-DODVGP_USE_PTHREADS"; do
-    prefix=odvgp_ level=-Og
+    prefix=odvgp_ level=-O0
     [ -n "$options" ] || level=-O2
     case "$options" in *FLOAT*) prefix=odvgpf_ ;; esac
     $cc -std=c99 $level -fno-pie -fno-pic -I. -DNDEBUG $options -c "$dir/impl.c" -o "$dir/impl.o" || exit 1
@@ -26,7 +26,7 @@ for options in "" "-DODVGP_FLOAT" "-DODVGP_NO_MALLOC -DODVGP_NO_STDIO" "-DODVGP_
     *NO_MALLOC*) none "memory and files ($options)" "$(nm --undefined-only "$dir/impl.o" | grep -wE 'malloc|calloc|realloc|free|fopen|fread|fwrite|fclose|rename|remove')" ;;
     esac
 done
-$cc -std=c99 -Og -fno-pie -fno-pic -I. -DNDEBUG -DODVGP_STATIC -c "$dir/impl.c" -o "$dir/impl.o" || exit 1
+$cc -std=c99 -O0 -fno-pie -fno-pic -I. -DNDEBUG -DODVGP_STATIC -c "$dir/impl.c" -o "$dir/impl.o" || exit 1
 none "names with ODVGP_STATIC" "$(nm --extern-only --defined-only "$dir/impl.o")"
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ]
