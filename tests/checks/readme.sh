@@ -4,7 +4,8 @@
 #     within 2 %, seconds left out;
 #   - each row of the table in "What was measured" is in one line of bench/*.md, each other decimal number of
 #     that section in bench/;
-#   - its code size is within 2 % of what size.sh measures, where the cross compiler is installed;
+#   - its code size is within 2 % of what size.sh measures, where the cross compiler is installed, and what a
+#     controller needs within 1 % of tests/mcu/table.txt and train.txt;
 #   - links lead to files and headings that exist;
 #   - README has at most 12,288 bytes, bench/*.md 8,000 words.
 # Variable CC.
@@ -94,6 +95,23 @@ if command -v "${ARM:-arm-linux-gnueabihf-gcc}" >/dev/null; then
     check "code to predict: $size bytes, README says $shown K" \
         awk "BEGIN { exit !($shown > 0 && ($size / 1000 - $shown) ^ 2 <= (0.02 * $shown) ^ 2) }"
 fi
+
+# Of a controller: what the tables of `make mcu` have.
+shown() { # a row of README's table: bytes
+    sed -n "s/^| $1.* | \([0-9.]*\)\( K\)\{0,1\} |\$/\1\2/p" README.md | awk '{ print $1 * (NF > 1 ? 1000 : 1) }'
+}
+run=$(awk '$1 == "run" && $2 == "m4f" && $3 == "orth_12_24"' tests/mcu/table.txt)
+train=$(awk '$1 == "block" { print $2 }' tests/mcu/train.txt)
+while read -r column row; do
+    [ "$column" = 0 ] && is=$train || is=$(echo "$run" | awk -v c="$column" '{ print $c }')
+    says=$(shown "$row")
+    check "$row: $is bytes, README says $says" awk "BEGIN { exit !($says > 0 && ($is - $says) ^ 2 <= (0.01 * $is) ^ 2) }"
+done <<END
+4 the predictor
+5 scratch to predict a row
+8 stack to predict
+0 the block to train there
+END
 
 # ---- links ----
 
