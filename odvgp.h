@@ -1899,11 +1899,12 @@ ODVGP_API odvgp_status odvgp_predict_gradient(const odvgp_server *server, const 
 		odvgp_info *info);
 
 #ifndef ODVGP_PREDICT_ONLY
-/*	The same of y: mean, var [T,n] as odvgp_predict_y has them, with their gradients dmean and dvar
-	[T,n,D]; all four are needed, hessian and cov NULL. For the likelihoods with closed moments:
-	GAUSSIAN, STUDENTT and LAPLACE, which add a constant, BERNOULLI, POISSON, EXPONENTIAL,
-	NEGATIVE_BINOMIAL, GAMMA; others return E_UNSUPPORTED. Scratch and cost are those of
-	odvgp_predict_gradient and odvgp_predict_y. */
+/*	The same of y: mean, var [y_rows,n] as odvgp_predict_y has them, with their gradients dmean and
+	dvar [y_rows,n,D]; all four are needed, hessian and cov NULL. For the likelihoods with closed
+	moments: GAUSSIAN, STUDENTT and LAPLACE, which add a constant, BERNOULLI, POISSON, EXPONENTIAL,
+	NEGATIVE_BINOMIAL, GAMMA, ORDINAL, HETEROSCEDASTIC (all four with room for 2 T rows, of which T
+	are y's); others return E_UNSUPPORTED. Scratch and cost are those of odvgp_predict_gradient and
+	odvgp_predict_y. */
 ODVGP_API odvgp_status odvgp_predict_y_gradient(const odvgp_server *server, const odvgp_real *X,
 		ptrdiff_t n, const odvgp_gradient *gradient, void *scratch, size_t scratch_bytes,
 		odvgp_info *info);
@@ -10901,11 +10902,72 @@ static gp__y_slopes gp__bernoulli_slopes(double jitter, double m, double v)
 
 #endif
 
+#ifndef ODVGP_FLOAT_ONLY
+/*	Of class k of ORDINAL, p = Phi(z_(k + 1)) - Phi(z_k) for cuts z_k that are divided by
+	sqrt(1 + v), as in gp__ordinal_density, and p - p^2. */
+static gp__y_slopes gp__ordinal_slopes(
+		const odvgp_real *gap, ptrdiff_t K, ptrdiff_t k, double m, double v)
+{
+	double root = sqrt(1 + v), p = k + 1 == K, by_m = 0, by_v = 0;
+	for (ptrdiff_t j = GP__MAX(k, 1); j <= GP__MIN(k + 1, K - 1); j++) {
+		double z = (double)gap[K - 2] - m, sign = j > k ? 1 : -1, density;
+		GP__FOR(i, j - 1) z += (double)gap[i];
+		z /= root;
+		density = sign * exp(-0.5 * (z * z + gp__log_2pi)) / root;
+		p += sign * 0.5 * erfc(-gp__sqrt_half * z);
+		by_m -= density;
+		by_v -= 0.5 * density * z / root;
+	}
+	gp__y_slopes y = {by_m, by_v, (1 - 2 * p) * by_m, (1 - 2 * p) * by_v};
+	return y;
+}
+
+/*	Of row i of y_rows, from f's moments; HETEROSCEDASTIC: without the noise. */
+static gp__y_slopes gp__y_slopes_of(const gp__predictor *p, ptrdiff_t row, double m, double v)
+{
+	const gp__view view = gp__view_of(p, 0);
+	const gp__y_slopes same = {1, 0, 0, 1};
+	switch (p->likelihood) {
+	case ODVGP_LIKELIHOOD_BERNOULLI: return gp__bernoulli_slopes((double)view.rule[0], m, v);
+	case ODVGP_LIKELIHOOD_HETEROSCEDASTIC: return same;
+	case ODVGP_LIKELIHOOD_ORDINAL:
+		return gp__ordinal_slopes(view.lik_params, (ptrdiff_t)p->classes, row, m, v);
+	default:
+		return gp__exp_slopes(
+				gp__exp_law_of(&gp__likelihoods[p->likelihood], view.lik_params), m, v);
+	}
+}
+
+/*	Gradients of f's moments become those of y's, in place: from the last row, since all classes of
+	ORDINAL read the first. */
+static void gp__y_gradients(
+		const odvgp_server *s, const gp__predictor *p, ptrdiff_t n, const odvgp_gradient *to)
+{
+	const int ordinal = p->likelihood == ODVGP_LIKELIHOOD_ORDINAL;
+	odvgp_real *dmean = to->dmean, *dvar = to->dvar;
+	for (ptrdiff_t k = s->y_rows * n; k-- > 0;) {
+		ptrdiff_t f = ordinal ? k % n : k, of_noise = k + s->T * n;
+		gp__y_slopes y = gp__y_slopes_of(p, k / n, (double)to->mean[f], (double)to->var[f]);
+		GP__FOR(d, s->D) {
+			double dm = (double)dmean[f * s->D + d], dv = (double)dvar[f * s->D + d];
+			dmean[k * s->D + d] = (odvgp_real)(y.mean_m * dm + y.mean_v * dv);
+			dvar[k * s->D + d] = (odvgp_real)(y.var_m * dm + y.var_v * dv);
+		}
+		if (p->likelihood != ODVGP_LIKELIHOOD_HETEROSCEDASTIC) continue;
+		double noise = exp((double)to->mean[of_noise] + 0.5 * (double)to->var[of_noise]);
+		GP__FOR(d, s->D)
+			dvar[k * s->D + d] += (odvgp_real)(noise * ((double)dmean[of_noise * s->D + d] +
+															   0.5 * (double)dvar[of_noise * s->D + d]));
+	}
+}
+#endif
+
 /*	The likelihoods that scale with y add a constant variance. */
 static odvgp_status gp__y_closed(const gp__predictor *p, odvgp_info *info)
 {
 	int kind = p->likelihood;
 	if (gp__likelihoods[kind].flags & GP__LIK_SCALABLE || kind == ODVGP_LIKELIHOOD_BERNOULLI ||
+			kind == ODVGP_LIKELIHOOD_ORDINAL || kind == ODVGP_LIKELIHOOD_HETEROSCEDASTIC ||
 			(kind >= ODVGP_LIKELIHOOD_POISSON && kind <= ODVGP_LIKELIHOOD_GAMMA))
 		return ODVGP_OK;
 	return gp__unsupported(info, "server", "has no closed moments of y with this likelihood");
@@ -10927,23 +10989,10 @@ ODVGP_API odvgp_status odvgp_predict_y_gradient(const odvgp_server *s, const odv
 	status = odvgp_predict_gradient(s, X, n, to, scratch, scratch_bytes, info);
 	if (status || !n) return status;
 #ifndef ODVGP_FLOAT_ONLY
-	const gp__likelihood *lik = &gp__likelihoods[p->likelihood];
-	const gp__view v = gp__view_of(p, 0);
-	for (ptrdiff_t k = 0; k < s->F * n && !(lik->flags & GP__LIK_SCALABLE); k++) {
-		double mean = (double)to->mean[k], var = (double)to->var[k];
-		gp__y_slopes y =
-				p->likelihood == ODVGP_LIKELIHOOD_BERNOULLI
-						? gp__bernoulli_slopes((double)v.rule[0], mean, var)
-						: gp__exp_slopes(gp__exp_law_of(lik, v.lik_params), mean, var);
-		GP__FROM(d, k * s->D, (k + 1) * s->D) {
-			double dm = (double)to->dmean[d], dv = (double)to->dvar[d];
-			to->dmean[d] = (odvgp_real)(y.mean_m * dm + y.mean_v * dv);
-			to->dvar[d] = (odvgp_real)(y.var_m * dm + y.var_v * dv);
-		}
-	}
+	if (!(gp__likelihoods[p->likelihood].flags & GP__LIK_SCALABLE)) gp__y_gradients(s, p, n, to);
 #endif
 	status = odvgp_predict_y(s, X, n, to->mean, to->var, scratch, scratch_bytes, info);
-	GP__FOR(k, s->F * n)
+	GP__FOR(k, s->y_rows * n)
 		if (!status && !(gp__finite(to->dmean + k * s->D, s->D) &&
 							   gp__finite(to->dvar + k * s->D, s->D)))
 			status = gp__predict_result(k % n, info);

@@ -261,14 +261,16 @@ TEST(many_columns_have_the_same_bits_in_pairs)
 TEST(moments_of_y)
 {
 	static const char *const words[] = {"gaussian", "studentt", "laplace", "bernoulli", "poisson",
-			"exponential", "negative_binomial", "gamma"};
+			"exponential", "negative_binomial", "gamma", "ordinal", "heteroscedastic"};
 	static const odvgp_likelihood kinds[] = {ODVGP_LIKELIHOOD_GAUSSIAN, ODVGP_LIKELIHOOD_STUDENTT,
 			ODVGP_LIKELIHOOD_LAPLACE, ODVGP_LIKELIHOOD_BERNOULLI, ODVGP_LIKELIHOOD_POISSON,
 			ODVGP_LIKELIHOOD_EXPONENTIAL, ODVGP_LIKELIHOOD_NEGATIVE_BINOMIAL,
-			ODVGP_LIKELIHOOD_GAMMA};
+			ODVGP_LIKELIHOOD_GAMMA, ODVGP_LIKELIHOOD_ORDINAL, ODVGP_LIKELIHOOD_HETEROSCEDASTIC};
 	for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
-		odvgp_config c = random_config(30, INPUTS, 2, 6, 8);
+		const int ordinal = kinds[k] == ODVGP_LIKELIHOOD_ORDINAL;
+		odvgp_config c = random_config(30, INPUTS, ordinal ? 1 : 2, 6, 8);
 		c.lik.kind = kinds[k];
+		if (ordinal) c.lik.classes = OUTPUTS;
 		if (kinds[k] == ODVGP_LIKELIHOOD_BERNOULLI) c.lik.link_jitter = GP__R(0.01);
 		test_seed = 770 + (uint64_t)k;
 		fixture a = make_random(&c, "matern52");
@@ -278,18 +280,19 @@ TEST(moments_of_y)
 		served p = serve_rows(&a, NULL, ROWS);
 		gradients g;
 		const odvgp_gradient to = {g.mean, g.var, g.dmean, g.dvar, NULL, NULL};
+		const ptrdiff_t rows = p.s.y_rows;
 		size_t bytes = odvgp_predict_gradient_scratch(&p.s, ROWS, NULL);
 		void *scratch = test_alloc(bytes);
 		double most[2] = {1e-3, 1e-3}, worst[2] = {0, 0};
 		CHECK_STATUS(
 				odvgp_predict_y_gradient(&p.s, a.X, ROWS, &to, scratch, bytes, NULL), ODVGP_OK);
-		for (ptrdiff_t i = 0; i < 2 * ROWS * INPUTS; i++) {
+		for (ptrdiff_t i = 0; i < rows * ROWS * INPUTS; i++) {
 			most[0] = fmax(most[0], fabs((double)g.dmean[i]));
 			most[1] = fmax(most[1], fabs((double)g.dvar[i]));
 		}
 		for (ptrdiff_t i = 0; i < ROWS; i++)
 			for (ptrdiff_t d = 0; d < INPUTS; d++) {
-				odvgp_real x[4 * INPUTS], mean[8], var[8];
+				odvgp_real x[4 * INPUTS], mean[4 * OUTPUTS], var[4 * OUTPUTS];
 				double h = BY_PRECISION(1e-3, 0.02);
 				for (int e = 0; e < 4; e++) {
 					memcpy(x + e * INPUTS, a.X + i * INPUTS, INPUTS * sizeof *x);
@@ -297,7 +300,7 @@ TEST(moments_of_y)
 				}
 				CHECK_STATUS(
 						odvgp_predict_y(&p.s, x, 4, mean, var, scratch, bytes, NULL), ODVGP_OK);
-				for (ptrdiff_t f = 0; f < 2; f++) {
+				for (ptrdiff_t f = 0; f < rows; f++) {
 					const odvgp_real *at[2] = {mean + 4 * f, var + 4 * f};
 					ptrdiff_t j = (f * ROWS + i) * INPUTS + d;
 					const double got[2] = {(double)g.dmean[j], (double)g.dvar[j]};
