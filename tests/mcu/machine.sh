@@ -86,12 +86,14 @@ sizes() { # map, object
 }
 
 # Code that only these calls need: no main, nothing from the firmware.
+only_calls() { # program, objects
+    firmware "$@" -Wl,-e,mcu_predict -Wl,-u,mcu_open -Wl,-u,mcu_scratch -Wl,-u,mcu_mean -Wl,-u,mcu_gradient -Wl,-u,mcu_y \
+        -Wl,--unresolved-symbols=ignore-in-object-files
+}
 code() { # program, calls, the object whose code is meant, further objects
     program=$1 calls=$2 object=$3
     shift 3
-    firmware "$program" "$dir/$calls" "$@" -Wl,-e,mcu_predict -Wl,-u,mcu_open -Wl,-u,mcu_scratch -Wl,-u,mcu_mean -Wl,-u,mcu_gradient -Wl,-u,mcu_y \
-        -Wl,--unresolved-symbols=ignore-in-object-files ||
-        return
+    only_calls "$program" "$dir/$calls" "$@" || return
     echo "code $machine $program $(sizes "$dir/$program.map" "$object")" >>"$rows"
     [ "$real" = float ] || return
     names=$(${cross}nm "$dir/$program" | awk -v p="^$doubles" '$NF ~ p { print $NF }' | sort -u | tr '\n' ' ')
@@ -181,6 +183,21 @@ all=$(awk '$1 == "code" && $3 == "all" { print $4 + $5 + $7 }' "$rows")
 few='-DODVGP_LIKELIHOODS=1 -DODVGP_KERNELS=15'
 # shellcheck disable=SC2086 # a list
 compile odvgp.h few.o -x c -DODVGP_IMPLEMENTATION $few && code predict_few calls.o few.o "$dir/few.o"
+# What one more kernel takes, and README's file of C, linked without start files and without `end`.
+rq='' periodic=''
+if [ $machine$strict = m4f1 ]; then
+    more() { # mask of kernels
+        compile odvgp.h more.o -x c -DODVGP_IMPLEMENTATION -DODVGP_LIKELIHOODS=1 "-DODVGP_KERNELS=$1" &&
+            only_calls predict_more "$dir/calls.o" "$dir/more.o" &&
+            sizes "$dir/predict_more.map" more.o | awk -v few="$few_code" '{ print $1 + $2 + $4 - few }'
+    }
+    few_code=$(awk '$1 == "code" && $3 == "predict_few" { print $4 + $5 + $7 }' "$rows")
+    rq=$(more 31) periodic=$(more 47)
+    awk '/^## A controller/ { on = 1 } on && /^```/ { block++; next } block == 1' README.md >"$dir/readme.c"
+    ${cross}gcc $cpu -std=c99 -Os -ffunction-sections -Wall -Wextra -Werror -I. -c "$dir/readme.c" -o "$dir/readme.o" &&
+        firmware readme "$dir/calls.o" "$dir/readme.o" -Wl,-e,mcu_predict -Wl,-u,mcu_open -Wl,-u,mcu_scratch ||
+        fail "README's file of C does not compile and link with -nostartfiles"
+fi
 
 # Every switch compiles without a warning where sizes have 32 bits and enumerations, on ARM, a byte; with -Os, which adds assembly.
 switches() {
@@ -197,18 +214,22 @@ switches() {
 END
 }
 case $machine in m4f | rv32)
-    switches | {
-        none=0
-        while read -r options; do
-            # shellcheck disable=SC2086 # lists
-            ${cross}gcc $cpu $specs -std=c99 -Os -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Werror -fsyntax-only \
-                -DODVGP_IMPLEMENTATION $options -x c odvgp.h 2>"$dir/warnings" && continue
-            grep -E 'error:' "$dir/warnings" | head -n 5
-            echo "FAIL  $machine: odvgp.h has warnings with $options"
-            none=1
-        done
-        exit $none
-    } || failed=1 ;;
+    warnings() { # file, options...
+        ${cross}gcc $cpu $specs -std=c99 -Os -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Werror -fsyntax-only -I. \
+            -DODVGP_IMPLEMENTATION "$@" 2>"$dir/warnings" && return
+        grep -E 'error:' "$dir/warnings" | head -n 5
+        fail "odvgp.h has warnings or errors: $*"
+    }
+    switches >"$dir/switches"
+    # shellcheck disable=SC2086 # lists
+    while read -r options; do warnings -x c odvgp.h $options; done <"$dir/switches"
+    # The same after macros of other headers.
+    {
+        printf '#include <%s.h>\n' assert float limits math stdint stdio stdlib string
+        printf '#include "tests/checks/macros.h"\n#include "odvgp.h"\n'
+    } >"$dir/macros.c"
+    warnings "$dir/macros.c" -DODVGP_FLOAT -DODVGP_PREDICT_ONLY
+    warnings "$dir/macros.c" -DODVGP_PREDICT_ONLY -DODVGP_TRANSFORMS ;;
 esac
 
 for header in "$cases"/*.h; do
@@ -232,6 +253,14 @@ if compile $here/moments.c moments.o -I"$1" -DMCU_INPUTS=$inputs -DMCU_SAME=$sam
         }' "$dir/moments.txt"
 fi
 
+# Kernels, sums, products and SOLVE-GP take the same time for any input.
+if [ $strict = 1 ] && compile $here/times.c times.o -I"$1" -DMCU_INPUTS=$inputs -DMCU_SAME=$same && firmware times "$dir/start.o" "$dir/times.o" "$dir/library.o"; then
+    emulate times
+    awk -v machine="$machine" -v n=$inputs '
+        NF == 3 { took = took ", " $1 " " $2 ($2 == $3 ? "" : " to " $3) }
+        END { print "      " machine ": " n " inputs of any kind take these instructions" took }' "$dir/times.txt"
+fi
+
 single=$cpu
 for header in "$1/exports"/*.case.h; do
     model=$(basename "$header" .case.h) cases=$1/exports n=0 cpu=$single
@@ -246,7 +275,7 @@ done
 
 # ---- bars ----
 # On a Cortex-M4F: bytes of code, instructions of the mean and of mean and variance, bytes of stack.
-[ $machine$strict != m4f1 ] || awk '
+[ $machine$strict != m4f1 ] || awk -v rq="$rq" -v periodic="$periodic" '
     function bar(what, n, most) { if (!(n > 0 && n <= most)) { print "FAIL  m4f, " what ": " n ", not " most; bad = 1 } }
     $1 == "code" && $3 == "all" { bar("code of all likelihoods, kernels and members", $4 + $5 + $7, 30720); all = 1 }
     $1 == "code" && $3 == "predict_few" { bar("code of the Gaussian, rbf and the Materns", $4 + $5 + $7, 6144); few = 1 }
@@ -259,5 +288,25 @@ done
         if ($3 ~ /^(orth|matern52)_32_128$/) { bar($3 ": mean", $11, 14000); bar($3 ": mean and variance", $12, 22000); large++ }
     }
     $1 == "moments" { bar("stack of moments of y", $2, 614); y = 1 }
-    END { if (!all || !few || small != 2 || more != 2 || large != 2 || !y) { print "FAIL  m4f: bars without a figure"; bad = 1 }; exit bad }' "$rows" || failed=1
+    END {
+        bar("code of rq", rq, 1024)
+        bar("code of periodic", periodic, 1024)
+        print "      m4f: rq takes " rq " bytes more, periodic " periodic
+        if (!all || !few || small != 2 || more != 2 || large != 2 || !y) { print "FAIL  m4f: bars without a figure"; bad = 1 }
+        exit bad
+    }' "$rows" || failed=1
+# On a Cortex-M3: instructions in those of the exported header, and of 63,000 that a header written by hand took.
+[ $machine$strict != m31 ] || awk '
+    $1 == "run" { for (i = 11; i <= 13; i++) n[$3, i] = $i; if ($3 !~ /export/) model[$3] = 1 }
+    function bar(name, of, i) {
+        ratio = n[name, i] / of
+        if (!(ratio > 0 && ratio <= 1.3)) { print "FAIL  m3, " name ": " n[name, i] " instructions, more than 1.3 times " of; bad = 1 }
+        if (ratio > most) most = ratio
+    }
+    END {
+        for (name in model) for (i = 11; i <= 13; i++) bar(name, n[name ".export", i] + 1e-9, i)
+        print "      m3: at most " most " times the instructions of an exported header"
+        bar("orth_12_24", 63000, 12)
+        exit bad
+    }' "$rows" || failed=1
 exit $failed
