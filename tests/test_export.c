@@ -7,6 +7,7 @@
 #include "images.h"
 #include "members.h"
 #include "conditions.h"
+#include "integrals.h"
 #include "mcu/shapes.h"
 #include "cores.h"
 
@@ -60,12 +61,6 @@ static odvgp_export_settings options(const char *name, int real)
 
 /* ---- what the library says ---- */
 
-/*  Nodes and weights of an expectation over a standard normal. */
-typedef struct {
-	int n;
-	double t[200], w[200];
-} nodes;
-
 static nodes nodes_of_export(void)
 {
 	odvgp_real t[GP__EXPORT_NODES], w[GP__EXPORT_NODES];
@@ -75,43 +70,7 @@ static nodes nodes_of_export(void)
 	return rule;
 }
 
-/*  A trapezoid rule whose error is below rounding here. */
-static nodes nodes_of_integral(void)
-{
-	nodes rule = {181, {0}, {0}};
-	for (int h = 0; h < rule.n; h++) {
-		rule.t[h] = 0.1 * (h - 90);
-		rule.w[h] = 0.1 * exp(-0.5 * rule.t[h] * rule.t[h]) / sqrt(2 * acos(-1));
-	}
-	return rule;
-}
-
 static double normal_cdf(double x) { return 0.5 * erfc(-x * sqrt(0.5)); }
-
-/*  E[softmax(f)] of K <= 4 functions by a product of rules over the differences from the first. */
-static void softmax_by(const nodes *rule, int K, const double *m, const double *v, double *y)
-{
-	double L[3][3] = {{0}}, z[3];
-	int at[3] = {0}, d;
-	for (int i = 0; i < K - 1; i++)
-		for (int j = 0; j <= i; j++) {
-			double s = v[0] + (i == j ? v[i + 1] : 0);
-			for (int k = 0; k < j; k++) s -= L[i][k] * L[j][k];
-			L[i][j] = i == j ? sqrt(s) : s / L[j][j];
-		}
-	for (int i = 0; i < K; i++) y[i] = 0;
-	do {
-		double weight = 1, f[4] = {m[0]}, sum = 0;
-		for (d = 0; d < K - 1; d++) z[d] = rule->t[at[d]], weight *= rule->w[at[d]];
-		for (int i = 0; i < K; i++) {
-			if (i) f[i] = m[i];
-			for (int j = 0; j < i; j++) f[i] += L[i - 1][j] * z[j];
-			sum += exp(f[i]);
-		}
-		for (int i = 0; i < K; i++) y[i] += weight * exp(f[i]) / sum;
-		for (d = 0; d < K - 1 && ++at[d] == rule->n; d++) at[d] = 0;
-	} while (d < K - 1);
-}
 
 /*  How far 20 nodes may be from the integral in moments of y, where sd(f) is up to 1.1; 0: an export
     needs no rule. */
@@ -170,7 +129,7 @@ static void write_case(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n, 
 	const gp__predictor *p = gp__layer_of(s);
 	ptrdiff_t D = s->D, F = s->F, Y = s->y_rows;
 	const int rule = rule_off(p) > 0;
-	const nodes few = nodes_of_export(), many = nodes_of_integral();
+	const nodes few = nodes_of_export(), many = trapezoid_nodes(0.1);
 	size_t bytes = odvgp_predict_gradient_scratch(s, 1, NULL);
 	void *scratch = test_alloc(bytes);
 	odvgp_real mean[MOST], var[MOST], dmean[MOST], dvar[MOST], y[MOST], vy[MOST], x[MOST] = {0};
