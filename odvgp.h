@@ -2143,7 +2143,8 @@ typedef struct odvgp_export_settings {
 	int no_libm;      /* 1: functions of libm are written, too */
 	/* NULL or text: lines of the first comment, such as names, units and metrics; C code behind it,
 	   such as constants */
-	const char *about, *constants;
+	const char *about;
+	const char *constants;
 	int (*write)(void *user, const char *text, size_t bytes);
 	void *user;
 } odvgp_export_settings;

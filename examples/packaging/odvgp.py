@@ -52,7 +52,7 @@ class _Watch(C.Structure): _fields_ = [("call", _Call), ("user", C.c_void_p)]
 _Write = C.CFUNCTYPE(C.c_int, C.c_void_p, C.POINTER(C.c_char), C.c_size_t)
 class _Export(C.Structure):
     _fields_ = [*zip(("name", "real", "no_libm", "about", "constants", "write", "user"), (
-        C.c_char_p, C.c_int, C.c_int, C.c_void_p, C.c_void_p, _Write, C.c_void_p))]
+        C.c_char_p, C.c_int, C.c_int, C.c_char_p, C.c_char_p, _Write, C.c_void_p))]
 # Results and arguments, by letters: a pointer (p), an odvgp_info (e), a status (o), a text (s).
 _types = {"p": C.c_void_p, "e": C.POINTER(_Info), "o": _Status, "s": C.c_char_p, "i": C.c_int,
           "n": C.c_ssize_t, "z": C.c_size_t, "u": C.c_uint64, "d": C.c_double, "c": _Config,
@@ -160,12 +160,12 @@ class _Served:  # what predicts: _server() has a lock for reading it
 
     def online(self, follow=0.0): return Online(self._server(), self._shape[2], follow)
 
-    def export(self, path, name="model", real="float", no_libm=False):
-        """Writes the header of odvgp_export, for numbers that are float or double."""
+    def export(self, path, name="model", real="float", no_libm=False, about="", constants=""):
+        """Writes odvgp_export's header, float or double; about: comment lines; constants: C code."""
         if real not in ("float", "double"): raise Error(f"real {real!r} must be float or double")
-        at, text = C.byref(self._server()), bytearray()
-        write = _Write(lambda _, more, count: text.extend(more[:count]) or 0)
-        how = _Export(name.encode(), {"float": 4, "double": 8}[real], no_libm, write=write)
+        text, at = bytearray(), C.byref(self._server())
+        how = _Export(name.encode(), {"float": 4, "double": 8}[real], no_libm, about.encode(),
+            constants.encode(), _Write(lambda _, more, count: text.extend(more[:count]) or 0))
         _call("export", at, C.byref(how), None, *_scratch("export_scratch", at))
         with _about(path): _call("file_write", os.fsencode(path), bytes(text), len(text))
 

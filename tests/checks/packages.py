@@ -309,9 +309,10 @@ raises("matern52", two.moments, m, S)
 # The exported header, compiled, predicts the same.
 compiler = shutil.which(os.environ.get("CC", "cc").split()[0])
 header_path = os.path.join(folder, "arm.h")
-half.export(header_path, name="arm", real="double")
+half.export(header_path, name="arm", real="double", about="joint angles, rad\n", constants="enum { ARM_SHOULDER = 1 };\n")
 with open(header_path) as f: text = f.read()
 assert "arm_predict" in text and text.rstrip().endswith("#endif")
+assert text.index("joint angles") < text.index("*/") < text.index("\nenum { ARM_SHOULDER = 1 };")
 if compiler:
     with open(os.path.join(folder, "arm.c"), "w") as f:
         f.write('#include <stdio.h>\n#include "arm.h"\nint main(void) { double x[2] = {0.5, -0.4}, mean, var; arm_predict(x, &mean, &var); '
