@@ -163,8 +163,8 @@ typedef struct {
 } row;
 #define GP_ROW(kernel, likelihood, mean, cov, block, config) \
 	{ \
-		kernel, ODVGP_LIKELIHOOD_##likelihood, ODVGP_MEAN_PART_##mean, ODVGP_COV_PART_##cov, block, \
-				config \
+		kernel, ODVGP_LIKELIHOOD_##likelihood, ODVGP_MEAN_PART_##mean, ODVGP_COV_PART_##cov, \
+				block, config \
 	}
 
 #define GP_LIKELIHOOD(NAME, name)          GP_ROW("rbf", NAME, BETA, DENSE, name, name)
@@ -183,19 +183,20 @@ static const row two_lacks[] = {GP_PARTS(ORTH, DENSE, NULL, NULL),
 		GP_LIKELIHOOD(ROBUSTMAX, "robustmax"), GP_LIKELIHOOD(SOFTMAX, "softmax"),
 		GP_LIKELIHOOD(HETEROSCEDASTIC, "heteroscedastic")};
 
-#define GP_OTHER_PARTS(mean, cov, config)  GP_ROW("matern32", BERNOULLI, mean, cov, NULL, config)
+#define GP_OTHER_PARTS(mean, cov, config) GP_ROW("matern32", BERNOULLI, mean, cov, NULL, config)
 #define GP_OTHER_KERNEL(expression, name) \
-	GP_ROW(expression, BERNOULLI, HYBRID, DENSE, name, name ? "kernel" : NULL)
+	GP_ROW(expression, BERNOULLI, HYBRID, DENSE, name, "kernel")
 static const row others_lack[] = {GP_OTHER_PARTS(HYBRID, DENSE, NULL),
 		GP_OTHER_PARTS(FREE, INVERSE, NULL), GP_OTHER_PARTS(FREE, DIAGONAL, NULL),
 		GP_OTHER_PARTS(BLOCKS, BLOCKS, NULL), GP_OTHER_PARTS(BETA, DENSE, "beta"),
 		GP_OTHER_PARTS(ORTH, DENSE, "orth"),
 		GP_ROW("matern32", GAUSSIAN, HYBRID, DENSE, "gaussian", "gaussian"),
 		GP_ROW("matern32", POISSON, HYBRID, DENSE, "poisson", "poisson"),
-		GP_OTHER_KERNEL("matern32 + additive", NULL), GP_OTHER_KERNEL("rbf", "rbf"),
-		GP_OTHER_KERNEL("matern12", "matern12"), GP_OTHER_KERNEL("matern52 * matern32", "matern52"),
-		GP_OTHER_KERNEL("rq", "rq"), GP_OTHER_KERNEL("additive + periodic", "periodic"),
-		GP_OTHER_KERNEL("linear", "linear"), GP_OTHER_KERNEL("polynomial", "polynomial"),
+		GP_ROW("matern32 + additive", BERNOULLI, HYBRID, DENSE, NULL, NULL),
+		GP_OTHER_KERNEL("rbf", "rbf"), GP_OTHER_KERNEL("matern12", "matern12"),
+		GP_OTHER_KERNEL("matern52 * matern32", "matern52"), GP_OTHER_KERNEL("rq", "rq"),
+		GP_OTHER_KERNEL("additive + periodic", "periodic"), GP_OTHER_KERNEL("linear", "linear"),
+		GP_OTHER_KERNEL("polynomial", "polynomial"),
 		GP_OTHER_KERNEL("constant + matern32", "constant"),
 		GP_OTHER_KERNEL("matern32 + white", "white")};
 
@@ -242,12 +243,11 @@ static void check_refused(const build *b, const row *r)
 	void *block = test_alloc(f.bytes), *again = test_alloc(f.file_bytes);
 	memset(&server, 0x5a, sizeof server);
 	before = server;
-	odvgp_status served = name ? ODVGP_E_UNSUPPORTED : ODVGP_OK;
-	CHECK_STATUS(b->from_block(f.block, f.bytes, isa, &server, &info), served);
+	odvgp_status opened = name ? ODVGP_E_UNSUPPORTED : ODVGP_OK;
+	CHECK_STATUS(b->from_block(f.block, f.bytes, isa, &server, &info), opened);
 	if (name) check_named(&info, name);
 	if (name) CHECK_BITS(&server, &before, sizeof server);
-	CHECK_STATUS(
-			b->from_file(f.file, f.file_bytes, isa, block, f.bytes, &server, &info), served);
+	CHECK_STATUS(b->from_file(f.file, f.file_bytes, isa, block, f.bytes, &server, &info), opened);
 	if (name) check_named(&info, name);
 	CHECK_STATUS(b->train(f.file, f.file_bytes, isa, f.X, f.Y, 1, again, &info),
 			config ? ODVGP_E_UNSUPPORTED : ODVGP_OK);

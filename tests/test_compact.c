@@ -194,8 +194,7 @@ TEST(scratch_and_block_are_as_small_as_agreed)
 	for (int k = 0; k < 5; k++)
 		for (int d = 0; d < 12; d++)
 			for (int member = 0; member < 3; member++) {
-				const ptrdiff_t D = inputs[d], P = d % 2 ? 1 : 3, M = 5,
-								Mg = member == 0 ? 0 : 4;
+				const ptrdiff_t D = inputs[d], P = d % 2 ? 1 : 3, M = 5, Mg = member == 0 ? 0 : 4;
 				const size_t C = kernels[k].columns * (size_t)D, p = (size_t)P,
 							 all = (size_t)(member == 2 ? M + Mg : M), rest = member == 1 ? 4 : 0;
 				odvgp_config c = odvgp_config_defaults(20, D, P, M, Mg);
@@ -216,11 +215,11 @@ TEST(scratch_and_block_are_as_small_as_agreed)
 				/* points, coefficients, L, R of q; shift and factor; kernel; b and units of y, noise */
 				const size_t triangle = (size_t)(M * (M + 1) / 2),
 							 R = member == 2 ? triangle + 10 : triangle,
-							 numbers = (all + rest) * (C + p) + all * (all + 1) / 2 + p * R + 2 * C +
-									   3 * kernels[k].nodes + 3 * p + 1,
+							 numbers = (all + rest) * (C + p) + all * (all + 1) / 2 + p * R +
+									   2 * C + 3 * kernels[k].nodes + 3 * p + 1,
 							 beside = b.block_bytes - numbers * sizeof(odvgp_real);
 				CHECK_SAY(beside == (80 + 4 * (kernels[k].words + C) + 7) / 8 * 8 &&
-								(beside <= 256 || C + kernels[k].words > 44),
+								  (beside <= 256 || C + kernels[k].words > 44),
 						"%s, D = %d, P = %d, member %d: %zu bytes beside the numbers",
 						kernels[k].kernel, (int)D, (int)P, member, beside);
 				drop_compact(&b);
@@ -388,7 +387,8 @@ TEST(moments_of_y_of_every_likelihood)
 					gp__likelihoods[likelihoods[k].kind].name, likelihoods[k].P, variances[v]);
 			fixture a = make_likelihood(k, variances[v]);
 			served p = serve_rows(&a, NULL, ROWS);
-			compare_y(&p, a.X, likelihoods[k].P == 4 && kind == ODVGP_LIKELIHOOD_SOFTMAX && v == 2 ? 300 : 30,
+			compare_y(&p, a.X,
+					likelihoods[k].P == 4 && kind == ODVGP_LIKELIHOOD_SOFTMAX && v == 2 ? 300 : 30,
 					what);
 			unserve(&p);
 			drop(&a);
@@ -705,14 +705,15 @@ TEST(rows_that_are_not_finite_with_linear_kernels_means_and_outputs)
 		X[3 * INPUTS + k % 2] = (odvgp_real)(k % 4 < 2 ? NAN : -HUGE_VAL);
 		for (int gradient = 0; gradient < 2; gradient++) {
 			odvgp_info info;
-			CHECK_STATUS(gradient ? only_gradient(&b.s, X, ROWS, &to, b.scratch, b.bytes, &info)
-								  : only_predict(&b.s, X, ROWS, mean, var, b.scratch, b.bytes, &info),
+			CHECK_STATUS(
+					gradient ? only_gradient(&b.s, X, ROWS, &to, b.scratch, b.bytes, &info)
+							 : only_predict(&b.s, X, ROWS, mean, var, b.scratch, b.bytes, &info),
 					ODVGP_E_NAN);
 			CHECK(info.row == 3);
 			for (ptrdiff_t f = 0; f < s.s.F; f++) {
 				const double prior = (double)units_y_mean[f] + want[0][f];
-				compare((double)mean[f * ROWS + 3], prior, 16 * EPS * (1 + fabs(prior)), kernels[k / 3],
-						"the prior's mean");
+				compare((double)mean[f * ROWS + 3], prior, 16 * EPS * (1 + fabs(prior)),
+						kernels[k / 3], "the prior's mean");
 				compare((double)var[f * ROWS + 3], want[1][f], 16 * EPS * (1 + want[1][f]),
 						kernels[k / 3], "the prior's variance");
 			}

@@ -86,8 +86,8 @@ static double rule_off(const gp__predictor *p)
 }
 
 /*  Moments y, vy [K] of such a likelihood by its definition, from those of f. */
-static void y_by(const nodes *rule, const gp__predictor *p, int K, const double *m,
-		const double *v, double *y, double *vy)
+static void y_by(const nodes *rule, const gp__predictor *p, int K, const double *m, const double *v,
+		double *y, double *vy)
 {
 	const gp__view view = gp__view_of(p, 0);
 	const double a = p->lik_params ? (double)view.lik_params[0] : 0,
@@ -102,7 +102,8 @@ static void y_by(const nodes *rule, const gp__predictor *p, int K, const double 
 				second += w * normal_cdf(f) * normal_cdf(f);
 			else if (p->likelihood == ODVGP_LIKELIHOOD_ROBUSTMAX) {
 				for (int k = 0; k < K; k++)
-					if (k != i) w *= jitter + (1 - 2 * jitter) * normal_cdf((f - m[k]) / sqrt(v[k]));
+					if (k != i)
+						w *= jitter + (1 - 2 * jitter) * normal_cdf((f - m[k]) / sqrt(v[k]));
 				first += w;
 			}
 		}
