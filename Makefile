@@ -270,8 +270,10 @@ test-isa: $(filter-out $(B)/odvgp $(NO_ISA:%=$(B)/%) $(NO_ISA:%=$(B)/f32/%),$(ca
 
 ## export-test: exported headers as C99 and C++17, run here and under qemu-user beside the library;
 ##   CROSS="aarch64" for this target alone
-export-test: $(B)/test_export
+export-test: $(B)/test_export $(if $(SKIP_FLOAT),,$(B)/f32/test_export)
 	@GCC="$(GCC)" GXX="$(GXX)" sh tests/checks/export.sh $< $(B)/export $(CROSS)
+	@$(if $(SKIP_FLOAT),,GCC="$(GCC)" GXX="$(GXX)" sh tests/checks/export.sh $(B)/f32/test_export \
+	    $(B)/f32/export none)
 
 ## sanitize: the tests under the address and undefined behaviour sanitizers; ALL=1: at full length,
 ##   all in float too
