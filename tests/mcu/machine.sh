@@ -270,7 +270,7 @@ for header in "$1/exports"/*.case.h; do
     real=float
     case $model in double*) real=double ;; esac
     [ $machine$real != m7double ] || cpu=$(echo "$single" | sed 's/fpv5-sp-d16/fpv5-d16/')
-    exported_model "$1" "$model" -DMCU_REAL=$real -DMCU_SELF_TEST=5000
+    exported_model "$1" "$model" -DMCU_REAL=$real -DMCU_SELF_TEST=1000
 done
 
 # ---- bars ----
