@@ -22,7 +22,7 @@ B        := build
 # Each test program is one C file; these two lists say which run in which precision.
 TESTS       := $(sort $(basename $(notdir $(wildcard tests/test_*.c))))
 # What aliases, threads, the pool and the tape save do does not depend on it.
-NO_FLOAT    := test_alias test_pool test_threads test_tape
+NO_FLOAT    := test_alias test_costs test_pool test_threads test_tape
 FLOAT_TESTS := $(if $(SKIP_FLOAT),,$(filter-out $(NO_FLOAT),$(TESTS)))
 # `make test-isa` and `make sanitize` leave these in float to ALL=1, so as to end soon; `make test
 # FULL=1` runs in float only what BRIEF_FLOAT names. In the short form only test_float_only does.
@@ -37,7 +37,7 @@ SLOW_FLOAT  := test_arguments test_base_kernels test_deep test_deep_images test_
                test_training
 # These do not look at an instruction set, or call for nothing that others do not; the tool only
 # chooses one.
-NO_ISA      := test_alias test_arguments test_config test_deep_images test_export test_files \
+NO_ISA      := test_alias test_arguments test_config test_costs test_deep_images test_export test_files \
                test_forged_files test_independent test_pool test_tape test_terms
 EXAMPLES    := $(sort $(wildcard examples/[0-9]*.c)) examples/deep.c examples/casadi.c
 LESSONS     := $(sort $(wildcard examples/lessons/[0-9]*.c))

@@ -364,7 +364,7 @@ TEST(estimates_are_those_of_qemu)
 		CHECK_SAY(core < CORES && k < MCU_SHAPES, "%s on %s: not known", m.name, m.core);
 		if (core == CORES || k == MCU_SHAPES) continue;
 		odvgp_config c = mcu_config(&mcu_shapes[k]);
-		core_estimate e = core_estimate_of(&c, c.layer[0].kernel, mcu_shapes[k].wide, core);
+		core_estimate e = core_estimate_of(&c, c.layer[0].kernel, mcu_shapes[k].wide, 0, core);
 		rows++;
 		if (!strcmp(m.kind, "code"))
 			check_estimate(&m, "flash", e.flash, m.n[0] + m.n[1] + m.n[3], 0);

@@ -71,8 +71,7 @@ static void export_columns(const model_file *f, const char *name, bytes *about, 
 	for (int i = 0; i < s->target_count; i++) {
 		const field *y = &s->targets[i];
 		bytes_print(about, "   y[%d] ", i);
-		if (s->y.kind == ODVGP_TRANSFORM_LOG)
-			bytes_print(about, "log(y + %.9g) of ", s->y.c);
+		if (s->y.kind == ODVGP_TRANSFORM_LOG) bytes_print(about, "log(y + %.9g) of ", s->y.c);
 		if (s->y.kind == ODVGP_TRANSFORM_ASINH)
 			bytes_print(about, "asinh((y - %.9g) / %.9g) of ", s->y.c, s->y.s);
 		bytes_print(about, "%s\n", export_name(text, y));
@@ -112,16 +111,30 @@ static void print_estimate(const model_file *f, const options *o)
 {
 	workers none;
 	model_block block;
-	int core = option_choice(o, OPT_CORE), wide = option_choice(o, OPT_REAL);
+	int core = option_choice(o, OPT_CORE), wide = option_choice(o, OPT_REAL),
+		libm = !o->given[OPT_NO_LIBM];
 	memset(&none, 0, sizeof none);
 	const odvgp_model *model = model_load(f, &none, ODVGP_ISA_AUTO, &block);
 	char *kernel = kernel_text(model);
-	core_estimate e = core_estimate_of(odvgp_model_config(model), kernel, wide, core);
+	core_estimate e = core_estimate_of(odvgp_model_config(model), kernel, wide, libm, core);
+	const struct {
+		const char *function;
+		double flash, stack, instructions;
+	} lines[] = {{"predict, the mean alone", e.flash, e.stack, e.mean},
+			{"predict, mean and variance", e.flash, e.stack, e.moments},
+			{"and predict_y", e.flash_y, e.stack_y, e.y},
+			{"and predict_gradient", e.flash_all, e.stack_gradient, e.gradient}};
 	fprintf(stderr,
-			"%s: on a %s about %.0f bytes of flash, no RAM but %.0f bytes of stack, with gradients "
-			"%.0f; instructions: mean %.0f, with variance %.0f, with gradients %.0f\n",
-			o->value[OPT_NAME], cores[core].name, e.flash, e.stack, e.stack_gradient, e.mean,
-			e.moments, e.gradient);
+			"%s on a %s, by gcc -Os, %s libm, estimated: bytes of flash with what stands above, "
+			"bytes "
+			"of stack, instructions\n%-27s %8s %8s %13s\n",
+			o->value[OPT_NAME], cores[core].name, libm ? "with" : "without", "", "flash", "stack",
+			"instructions");
+	for (int i = 0; i < 4; i++)
+		fprintf(stderr, "%-27s %8.0f %8.0f %13.0f\n", lines[i].function, lines[i].flash,
+				lines[i].stack, lines[i].instructions);
+	if (e.ram > 0) fprintf(stderr, "libm's variables: %.0f bytes of RAM\n", e.ram);
+	else fprintf(stderr, "no other RAM\n");
 	free(kernel);
 	free(block.at);
 }

@@ -60,7 +60,7 @@ enum {
     X(CPI, "cpi", "C", NULL, BUDGET, \
       "cycles per instruction (default by core: 0.9 of m7 to 1.5 of m0; not measured)") \
     X(NAME, "name", "NAME", "model", EXPORT | BUDGET, "prefix of all names in the header") \
-    X(NO_LIBM, "no-libm", NULL, NULL, EXPORT | BUDGET, "write exp and others, too: nothing is included") \
+    X(NO_LIBM, "no-libm", NULL, NULL, EXPORT | BUDGET, "write exp and others, too: nothing is included (budget always does)") \
     X(INTERVAL, "interval", "P", NULL, PREDICT, \
       "limits between which y is with probability P: 0.95") \
     X(THRESHOLD, "threshold", "P", NULL, PREDICT, \
