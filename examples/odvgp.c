@@ -567,6 +567,7 @@ static int run_budget(options *o)
 	dataset_read(&all.d, o, NULL);
 	levels_kernel(o, &all.d.s);
 	workers_start(&all.w, o);
+	b.transforms = all.d.s.transforms;
 	budget_candidates(&all);
 	candidates_check(&all, &notes);
 	budget_drop(&all, &b);

@@ -13,6 +13,7 @@ typedef struct budget {
 	/* Bytes, microseconds for one mean and variance, MHz, cycles per instruction. */
 	double flash, ram, us, mhz, cpi;
 	int core;
+	const odvgp_transform *transforms; /* of the columns, or NULL */
 } budget;
 
 /*  A number above 0, of bytes also with k or M behind it; `otherwise` if it is not given. */
@@ -37,7 +38,7 @@ static budget budget_of(const options *o)
 	int core = option_choice(o, OPT_CORE);
 	budget b = {budget_number(o, OPT_FLASH, HUGE_VAL), budget_number(o, OPT_RAM, HUGE_VAL),
 			budget_number(o, OPT_US, HUGE_VAL), budget_number(o, OPT_MHZ, 168),
-			budget_number(o, OPT_CPI, cores[core].cpi), core};
+			budget_number(o, OPT_CPI, cores[core].cpi), core, NULL};
 	return b;
 }
 
@@ -61,7 +62,8 @@ static void budget_check(const options *o)
 
 static core_estimate budget_estimate(const budget *b, const candidate *c)
 {
-	return core_estimate_of(&c->config, c->o.value[OPT_KERNEL], c->wide, 0, b->core);
+	return core_estimate_with(
+			&c->config, c->o.value[OPT_KERNEL], b->transforms, c->wide, 0, b->core);
 }
 
 static double budget_us(const budget *b, const core_estimate *e)

@@ -190,13 +190,17 @@ typedef struct core_counts {
 	int outputs; /* several */
 } core_counts;
 
+static void core_run(core_work *w, double times, const char *operations)
+{
+	for (; *operations; operations++)
+		w->run[strchr(operation_signs, *operations) - operation_signs] += times;
+}
+
 static void core_count_copies(core_work *w, double copies, double times, const char *operations)
 {
-	for (; *operations; operations++) {
-		ptrdiff_t i = strchr(operation_signs, *operations) - operation_signs;
-		w->code[i] += copies;
-		w->run[i] += copies * times;
-	}
+	core_run(w, copies * times, operations);
+	for (; *operations; operations++)
+		w->code[strchr(operation_signs, *operations) - operation_signs] += copies;
 }
 
 static void core_count(core_work *w, double times, const char *operations)
@@ -344,8 +348,31 @@ static void core_count_y(core_work *w, const odvgp_config *c, double F)
 		core_count(w, Y, "@*+");
 }
 
-/*  Of a model of one layer. */
-static core_counts core_counts_of(const odvgp_config *c, const char *kernel)
+/*  Other scales of D columns, or NULL: their code has all kinds. Returns the numbers of their table. */
+static double core_count_transforms(core_work *w, const odvgp_transform *t, ptrdiff_t D)
+{
+	double numbers = 0;
+	for (ptrdiff_t d = 0; t && d < D; d++) {
+		int linear = t[d].kind == ODVGP_TRANSFORM_LINEAR;
+		if (t[d].kind == ODVGP_TRANSFORM_NONE) continue;
+		if (!(numbers > 0)) {
+			core_count(w, 1, "f");
+			core_count(w, (double)D, "@++");
+			core_count_copies(w, 1, 0, "@@+++l+/+++/*+q*+/+l*/+++/+*++*+");
+		}
+		numbers += 3 + (linear ? 2 * (double)t[d].knots : 4);
+		if (linear) core_run(w, 0.5 * (double)t[d].knots, "@+");
+		core_run(w, 1,
+				linear                             ? "@+++/+*+"
+				: t[d].kind == ODVGP_TRANSFORM_LOG ? "@+++l/+*+"
+												   : "@+++/*+q*+/+l*/+*+");
+	}
+	return numbers;
+}
+
+/*  Of a model of one layer; transforms: of its columns, or NULL. */
+static core_counts core_counts_with(
+		const odvgp_config *c, const char *kernel, const odvgp_transform *transforms)
 {
 	core_counts n;
 	core_term terms[CORE_TERMS];
@@ -386,6 +413,7 @@ static core_counts core_counts_of(const odvgp_config *c, const char *kernel)
 	core_count_values(w, terms, count, points);
 	core_count(w, linear ? P * D : 0, "@+*+");
 	core_count(w, mixed, "@*+");
+	double moved = core_count_transforms(w, transforms, c->layer[0].D);
 	/* Its variance. */
 	n.moments = n.mean;
 	w = &n.moments;
@@ -412,12 +440,18 @@ static core_counts core_counts_of(const odvgp_config *c, const char *kernel)
 	core_count(&n.y, 1, "f");
 	core_count_y(&n.y, c, F);
 	n.tables += points * (numbers + own) + factors * rows + P * (roots + 2) +
-				(linear ? (P + 1) * D : 0) + (mixed > 0 ? mixed + F : 0);
-	n.stack = numbers + (dense ? 1 : 2) * M + (mixed > 0 ? 2 * P : 0);
+				(linear ? (P + 1) * D : 0) + (mixed > 0 ? mixed + F : 0) + moved;
+	n.stack =
+			numbers + (dense ? 1 : 2) * M + (mixed > 0 ? 2 * P : 0) + (moved > 0 ? 2 * D + 16 : 0);
 	n.stack_gradient =
 			n.stack + M + fmax(1, groups) * (M + 1) + own * numbers + (mixed > 0 ? 2 * P * D : 0);
 	n.stack_y = n.stack + 2 * F + (c->lik.kind == ODVGP_LIKELIHOOD_SOFTMAX ? 3 * F : 0);
 	return n;
+}
+
+static core_counts core_counts_of(const odvgp_config *c, const char *kernel)
+{
+	return core_counts_with(c, kernel, NULL);
 }
 
 /*  For one row on a core: instructions of a mean, a mean and variance, these with gradients, and
@@ -468,12 +502,12 @@ static double core_code(
 	return sum + (code[3] > 0 ? k->quotient : 0) + (count > 2 && n->outputs ? k->outputs : 0);
 }
 
-static core_estimate core_estimate_of(
-		const odvgp_config *c, const char *kernel, int doubles, int libm, int core)
+static core_estimate core_estimate_with(const odvgp_config *c, const char *kernel,
+		const odvgp_transform *transforms, int doubles, int libm, int core)
 {
 	const core_costs *k = &cores[core].costs[doubles];
 	const core_functions *functions = &k->functions[libm];
-	core_counts n = core_counts_of(c, kernel);
+	core_counts n = core_counts_with(c, kernel, transforms);
 	double bytes_each = doubles ? 8 : 4, y = n.tables + core_y_numbers(c), calls = 0;
 	core_estimate e;
 	for (int i = PLAIN; i < OPERATIONS; i++) calls += n.moments.code[i] + n.y.code[i];
@@ -490,6 +524,12 @@ static core_estimate core_estimate_of(
 	e.stack_y = fmax(e.stack, k->stack[1] + n.stack_y * bytes_each);
 	e.stack_gradient = k->stack[2] + n.stack_gradient * bytes_each + functions->stack;
 	return e;
+}
+
+static core_estimate core_estimate_of(
+		const odvgp_config *c, const char *kernel, int doubles, int libm, int core)
+{
+	return core_estimate_with(c, kernel, NULL, doubles, libm, core);
 }
 
 #endif

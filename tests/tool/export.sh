@@ -102,6 +102,18 @@ links() { # header, name: bytes of flash and of RAM, all functions
 if echo '#include <math.h>' | arm-none-eabi-gcc -x c -fsyntax-only - 2>/dev/null; then
     set -- $(links fits.h fits)
     check "budget: what the header links to keeps the limits" holds "$1 <= 3072 && $2 == 0"
+    fit --data data.csv --transform a=asinh --basis orth --beta 8 --gamma 9 --model moved.odvgp
+    for option in --real --no-libm; do # float, with libm and without
+        for model in m moved; do
+            "$tool" export --model $model.odvgp --name few --out few.h $option $([ $option = --no-libm ] || echo float) 2>err.txt
+            set -- $(links few.h few)
+            check "export: $model.odvgp, $option: what is said is what the header links to" holds "$(awk -v flash="$1" -v ram="$2" '
+                /^and predict_gradient/ { off = $3 / flash - 1 } /^libm/ { said = $3 } END { print off " < 0.1 && " off " > -0.1 && " said + 0 " == " ram }' err.txt)"
+        done
+    done
+    "$tool" budget --data data.csv --transform a=asinh --real float --iters 5 --flash 4k --name moved --quiet --threads 1 >t.txt 2>err.txt
+    set -- $(links moved.h moved)
+    check "budget: with a transform" holds "$1 <= 4096 && $2 == 0"
     "$tool" budget --data data.csv --real float --iters 5 --flash 2600 --name two --quiet --threads 1 >t.txt 2>err.txt
     set -- $(links two.h two)
     check "budget: a tight limit" holds "$1 <= 2600 && $2 == 0"
