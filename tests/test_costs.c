@@ -29,7 +29,7 @@ static void check_row(const measured *m, const cost_shape *s, int held)
 	while (core < CORES && strcmp(cores[core].word, m->core) != 0) core++;
 	CHECK_SAY(core < CORES, "%s is not a core", m->core);
 	if (core == CORES) return;
-	core_estimate e = core_estimate_of(&c, s->kernel, s->wide, libm, core);
+	core_estimate e = core_estimate_of(&c, s->kernel, NULL, s->wide, libm, core);
 	/* erfc ends in one of two loops, one a third longer in software. */
 	int erfc = c.lik.kind == ODVGP_LIKELIHOOD_BERNOULLI || c.lik.kind == ODVGP_LIKELIHOOD_ORDINAL;
 	check(m, held, 0, e.mean, m->mean, 0.1, 0);

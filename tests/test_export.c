@@ -364,7 +364,7 @@ TEST(estimates_are_those_of_qemu)
 		CHECK_SAY(core < CORES && k < MCU_SHAPES, "%s on %s: not known", m.name, m.core);
 		if (core == CORES || k == MCU_SHAPES) continue;
 		odvgp_config c = mcu_config(&mcu_shapes[k]);
-		core_estimate e = core_estimate_of(&c, c.layer[0].kernel, mcu_shapes[k].wide, 0, core);
+		core_estimate e = core_estimate_of(&c, c.layer[0].kernel, NULL, mcu_shapes[k].wide, 0, core);
 		rows++;
 		if (!strcmp(m.kind, "code"))
 			check_estimate(&m, "flash", e.flash, m.n[0] + m.n[1] + m.n[3], 0);
@@ -392,7 +392,7 @@ TEST(tables_have_the_size_that_is_estimated)
 		odvgp_export_costs costs;
 		text t = {NULL, 0, 0, 0, 0};
 		CHECK_STATUS(export_to(&t, &p.s, &o, &costs, NULL), ODVGP_OK);
-		core_counts n = core_counts_of(&c, c.layer[0].kernel);
+		core_counts n = core_counts_of(&c, c.layer[0].kernel, NULL);
 		double bytes = (n.tables + core_y_numbers(&c)) * o.real;
 		CHECK_SAY(bytes >= (double)costs.tables && bytes <= (double)costs.tables,
 				"%s: %.0f, not %zu", mcu_shapes[k].name, bytes, costs.tables);

@@ -62,8 +62,7 @@ static void budget_check(const options *o)
 
 static core_estimate budget_estimate(const budget *b, const candidate *c)
 {
-	return core_estimate_with(
-			&c->config, c->o.value[OPT_KERNEL], b->transforms, c->wide, 0, b->core);
+	return core_estimate_of(&c->config, c->o.value[OPT_KERNEL], b->transforms, c->wide, 0, b->core);
 }
 
 static double budget_us(const budget *b, const core_estimate *e)

@@ -137,9 +137,9 @@ static const struct {
 		{"rv32f", "RV32IMAFC", 1.4,
 				{{{3.97, 4.95, 0.312, 0, 96.1, 6, 3.55, 6.05, 10.5, 26.3, 9.73, 14, 0, 3.65, 10.6,
 						  8.13, 9.84, 6.58, 10.2, 6.92},
-						 403, 117, 0,
-						 {70.4, 0, 8.65, 23.4, 0, 0, 15.7, 40.8, 101, 105, 6.33, 0, 0, 37.4, 0,
-								 41.2, 0, 138, 184, 449},
+						 179, 117, 0,
+						 {70.4, 0, 8.65, 23.4, 0, 0, 15.7, 40.8, 101, 105, 6.33, 0, 224, 37.4, 0,
+								 41.2, 0, 138, 184, 0},
 						 {100, 148, 120},
 						 {{{58.6, 36, 65.3, 57.3, 643, 67.4}, {70.6, 168, 256, 353, 154, 311}, 0,
 								  0},
@@ -371,7 +371,7 @@ static double core_count_transforms(core_work *w, const odvgp_transform *t, ptrd
 }
 
 /*  Of a model of one layer; transforms: of its columns, or NULL. */
-static core_counts core_counts_with(
+static core_counts core_counts_of(
 		const odvgp_config *c, const char *kernel, const odvgp_transform *transforms)
 {
 	core_counts n;
@@ -449,11 +449,6 @@ static core_counts core_counts_with(
 	return n;
 }
 
-static core_counts core_counts_of(const odvgp_config *c, const char *kernel)
-{
-	return core_counts_with(c, kernel, NULL);
-}
-
 /*  For one row on a core: instructions of a mean, a mean and variance, these with gradients, and
     moments of y; bytes of flash of predict, with predict_y, and with predict_gradient, too; of it in
     tables; of RAM that libm takes; of stack of these three. */
@@ -502,12 +497,12 @@ static double core_code(
 	return sum + (code[3] > 0 ? k->quotient : 0) + (count > 2 && n->outputs ? k->outputs : 0);
 }
 
-static core_estimate core_estimate_with(const odvgp_config *c, const char *kernel,
+static core_estimate core_estimate_of(const odvgp_config *c, const char *kernel,
 		const odvgp_transform *transforms, int doubles, int libm, int core)
 {
 	const core_costs *k = &cores[core].costs[doubles];
 	const core_functions *functions = &k->functions[libm];
-	core_counts n = core_counts_with(c, kernel, transforms);
+	core_counts n = core_counts_of(c, kernel, transforms);
 	double bytes_each = doubles ? 8 : 4, y = n.tables + core_y_numbers(c), calls = 0;
 	core_estimate e;
 	for (int i = PLAIN; i < OPERATIONS; i++) calls += n.moments.code[i] + n.y.code[i];
@@ -524,12 +519,6 @@ static core_estimate core_estimate_with(const odvgp_config *c, const char *kerne
 	e.stack_y = fmax(e.stack, k->stack[1] + n.stack_y * bytes_each);
 	e.stack_gradient = k->stack[2] + n.stack_gradient * bytes_each + functions->stack;
 	return e;
-}
-
-static core_estimate core_estimate_of(
-		const odvgp_config *c, const char *kernel, int doubles, int libm, int core)
-{
-	return core_estimate_with(c, kernel, NULL, doubles, libm, core);
 }
 
 #endif

@@ -116,8 +116,8 @@ static void print_estimate(const model_file *f, const options *o)
 	memset(&none, 0, sizeof none);
 	const odvgp_model *model = model_load(f, &none, ODVGP_ISA_AUTO, &block);
 	char *kernel = kernel_text(model);
-	core_estimate e = core_estimate_with(
-			odvgp_model_config(model), kernel, f->s.transforms, wide, libm, core);
+	core_estimate e =
+			core_estimate_of(odvgp_model_config(model), kernel, f->s.transforms, wide, libm, core);
 	const struct {
 		const char *function;
 		double flash, stack, instructions;

@@ -122,7 +122,7 @@ static void export_case(const odvgp_server *server, const mcu_shape *c, const ch
 	fclose(f);
 	f = file_of(dir, "exports", c->name, ".costs");
 	for (int core = 0; core < CORES; core++) {
-		core_estimate e = core_estimate_of(&config, c->kernel, c->wide, 0, core);
+		core_estimate e = core_estimate_of(&config, c->kernel, NULL, c->wide, 0, core);
 		fprintf(f, "%s %.0f %.0f %.0f %.0f %.0f %.0f\n", cores[core].word, e.mean, e.moments,
 				e.gradient, e.flash, e.stack, e.stack_gradient);
 	}

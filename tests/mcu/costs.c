@@ -1,11 +1,13 @@
 /*  costs.c DIR [NAME...]   exports the models of costs.h, with libm and without, to DIR/NAME.libm.h
-    and DIR/NAME.own.h, and writes rows of inputs to DIR/NAME.rows.h. */
+    and DIR/NAME.own.h, and writes rows of inputs to DIR/NAME.rows.h.
+    costs counts        prints of each what costs_fit.py needs: numbers of cores.h */
 #define ODVGP_FLOAT
 #define ODVGP_KEEP_NAMES
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
 #include <stdio.h>
 #include "costs.h"
+#include "cores.h"
 
 enum { ROWS = 8, MOST_D = 10, MOST_P = 4 };
 
@@ -111,13 +113,29 @@ static void export_shape(const cost_shape *s, const char *dir)
 	free(block);
 }
 
+static void print_counts(const cost_shape *s)
+{
+	odvgp_config c = cost_config(s);
+	core_counts n = core_counts_of(&c, s->kernel, NULL);
+	(void)core_estimate_of; /* only the tool estimates */
+	const core_work *const works[] = {&n.mean, &n.moments, &n.gradient, &n.y};
+	printf("%s %d %d %g %g %g %g %g", s->name, s->wide, n.outputs, n.tables, core_y_numbers(&c),
+			n.stack, n.stack_y, n.stack_gradient);
+	for (int k = 0; k < 4; k++) {
+		for (int i = 0; i < OPERATIONS; i++) printf(" %g", works[k]->run[i]);
+		for (int i = 0; i < OPERATIONS; i++) printf(" %g", works[k]->code[i]);
+	}
+	printf("\n");
+}
+
 int main(int argc, char **argv)
 {
 	for (int i = 0; i < COST_FITTED + COST_HELD; i++) {
 		const cost_shape *s = i < COST_FITTED ? &cost_fitted[i] : &cost_held[i - COST_FITTED];
 		int named = argc < 3;
 		for (int k = 2; k < argc; k++) named |= !strcmp(argv[k], s->name);
-		if (named) export_shape(s, argv[1]);
+		if (argc > 1 && !strcmp(argv[1], "counts")) print_counts(s);
+		else if (named) export_shape(s, argv[1]);
 	}
 	return 0;
 }
