@@ -11,7 +11,8 @@ typedef struct {
 			y;
 } measured;
 
-static double worst[2][3]; /* of instructions, of y's, of flash; by held */
+static double worst[2]
+				   [4]; /* of instructions, of y's, of flash, of instructions with libm; by held */
 
 /*  Is `is` within this part of `want`, and `more`? */
 static void check(
@@ -19,7 +20,7 @@ static void check(
 {
 	CHECK_SAY(fabs(is - want) <= part * want + more, "%s, %s on %s: %.0f, measured are %.0f",
 			m->name, m->kind, m->core, is, want);
-	if (what < 3) worst[held][what] = fmax(worst[held][what], fabs(is / want - 1));
+	if (what < 4) worst[held][what] = fmax(worst[held][what], fabs(is / want - 1));
 }
 
 static void check_row(const measured *m, const cost_shape *s, int held)
@@ -32,21 +33,24 @@ static void check_row(const measured *m, const cost_shape *s, int held)
 	core_estimate e = core_estimate_of(&c, s->kernel, NULL, s->wide, libm, core);
 	/* erfc ends in one of two loops, one a third longer in software. */
 	int erfc = c.lik.kind == ODVGP_LIKELIHOOD_BERNOULLI || c.lik.kind == ODVGP_LIKELIHOOD_ORDINAL;
-	check(m, held, 0, e.mean, m->mean, 0.1, 0);
-	check(m, held, 0, e.moments, m->moments, 0.1, 0);
-	check(m, held, 0, e.gradient, m->gradient, 0.1, 0);
-	check(m, held, 1, e.y, m->y, erfc ? 0.15 : 0.1, 0);
+	/* libm's functions take more or less by their arguments. */
+	double part = libm ? 0.2 : 0.1;
+	int what = libm ? 3 : 0;
+	check(m, held, what, e.mean, m->mean, part, 0);
+	check(m, held, what, e.moments, m->moments, part, 0);
+	check(m, held, what, e.gradient, m->gradient, part, 0);
+	check(m, held, libm ? 3 : 1, e.y, m->y, erfc && !libm ? 0.15 : part, 0);
 	check(m, held, 2, e.flash, m->flash, 0.1, 128);
 	check(m, held, 2, e.flash_y, m->flash_y, 0.1, 128);
 	check(m, held, 2, e.flash_all, m->flash_all, 0.1, 128);
-	check(m, held, 3, e.ram, m->ram, 0, 48);
+	check(m, held, 4, e.ram, m->ram, 0, 48);
 	/* Registers and arrays of functions that are called. */
-	check(m, held, 3, e.stack, m->stack, 0.1, 120);
-	check(m, held, 3, e.stack_y, m->stack_y, 0.1, 136);
-	check(m, held, 3, e.stack_gradient, m->stack_gradient, 0.1, 120);
+	check(m, held, 4, e.stack, m->stack, 0.1, 120);
+	check(m, held, 4, e.stack_y, m->stack_y, 0.1, 136);
+	check(m, held, 4, e.stack_gradient, m->stack_gradient, 0.1, 120);
 	if (libm) return;
 	/* What `odvgp budget` adds to code and stack keeps its limits. */
-	CHECK_SAY(1.2 * (e.flash_all - e.tables) + e.tables >= m->flash_all,
+	CHECK_SAY(1.25 * (e.flash_all - e.tables) + e.tables >= m->flash_all,
 			"%s on %s: budget takes %.0f bytes for %.0f", m->name, m->core, e.flash_all,
 			m->flash_all);
 	CHECK_SAY(fmax(e.stack_y, e.stack_gradient) + 32 >= fmax(m->stack_y, m->stack_gradient),
@@ -80,8 +84,10 @@ TEST(estimates_are_what_qemu_counts)
 	if (f) fclose(f);
 	CHECK_SAY(rows[0] > 800 && rows[1] >= CORES * COST_HELD, "%d and %d rows", rows[0], rows[1]);
 	for (int held = 0; held < 2; held++)
-		printf("      %s: largest errors: instructions %.3f, of moments of y %.3f, flash %.3f\n",
-				held ? "held out" : "fitted", worst[held][0], worst[held][1], worst[held][2]);
+		printf("      %s: largest errors: instructions %.3f, of moments of y %.3f, with libm %.3f; "
+			   "flash %.3f\n",
+				held ? "held out" : "fitted", worst[held][0], worst[held][1], worst[held][3],
+				worst[held][2]);
 }
 
 int main(int argc, char **argv)

@@ -73,12 +73,12 @@ static double budget_us(const budget *b, const core_estimate *e)
 /*  Of all functions of the header. */
 static double budget_stack(const core_estimate *e) { return fmax(e->stack_y, e->stack_gradient); }
 
-/*  What a candidate may need if code is 20 % more than estimated, time 10 % and stack 32 bytes; tables
+/*  What a candidate may need if code is 25 % more than estimated, time 10 % and stack 32 bytes; tables
     are known. */
 static core_estimate budget_most(const core_estimate *e)
 {
 	core_estimate most = *e;
-	most.flash_all += 0.2 * (e->flash_all - e->tables);
+	most.flash_all += 0.25 * (e->flash_all - e->tables);
 	most.stack_y += 32;
 	most.stack_gradient += 32;
 	most.moments *= 1.1;
