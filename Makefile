@@ -221,8 +221,8 @@ SANITIZER := -g -fno-omit-frame-pointer -fsanitize=address,undefined,float-divid
 SANITIZE  := -O0 $(SANITIZER)
 $(B)/sanitize/internals.o $(B)/sanitize/f32/internals.o: CFLAGS := -Og
 $(LINKED:%=$(B)/sanitize/%) $(LINKED:%=$(B)/sanitize/f32/%): CFLAGS := -Og
-$(eval $(call with_internals,$(B)/sanitize,$(SANITIZER)))
-$(eval $(call with_internals,$(B)/sanitize/f32,$(SANITIZER) $(FLOAT)))
+$(eval $(call with_internals,$(B)/sanitize,$$(SANITIZER)))
+$(eval $(call with_internals,$(B)/sanitize/f32,$$(SANITIZER) $$(FLOAT)))
 $(OWN:%=$(B)/sanitize/%): $(B)/sanitize/%: tests/%.c
 	$(call compile,$(SANITIZE))
 $(OWN:%=$(B)/sanitize/f32/%): $(B)/sanitize/f32/%: tests/%.c

@@ -3570,11 +3570,13 @@ static int gp__transform_ok(const odvgp_real *r, ptrdiff_t left, ptrdiff_t above
 		if (!(r[i] > GP__R(-1e30) && r[i] < GP__R(1e30))) return 0;
 		f[i] = (odvgp_real)(float)r[i];
 	}
+	if (!linear && (!(f[4] > 0) || (GP__TRANSFORM_IS(r, LOG) && !(f[5] + f[3] > 0)))) return 0;
+	const odvgp_real *x = f + (linear ? 3 : 5);
+	GP__FROM(k, 1, linear ? h : 2)
+		if (linear ? !(x[k] > x[k - 1] && x[h + k] > x[h + k - 1]) : !(x[1] >= x[0])) return 0;
 	GP__FOR(k, linear ? h : 2) {
-		const odvgp_real *x = f + 3 + (linear ? k : 2 + k), y = x[linear ? h : 0];
-		if (k && (linear ? !(x[0] > x[-1] && y > x[h - 1]) : !(x[0] >= x[-1]))) return 0;
-		gp__transform(f, x[0], &slope, &bend);
-		if (!(slope > GP__R(1e-30) && slope < GP__R(1e30)) || (!linear && !(f[4] > 0))) return 0;
+		gp__transform(f, x[k], &slope, &bend);
+		if (!(slope > GP__R(1e-30) && slope < GP__R(1e30))) return 0;
 	}
 	return 1;
 }
@@ -10281,7 +10283,7 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *s, const odvgp_real *X, 
 
 	A row of k(x,Z) is computed with H_j = dk/d(squared distance, or inner product). Weights c give
 	sum_j c_j H_j 2 (u_d - z_jd), or z_jd, in column d: multiplied out, differences would cancel at
-	short lengthscales. Two rows of weights, of mean, variance or two outputs, share them.
+	short lengthscales. Two rows of weights, of mean, variance or outputs, share them.
 
 	Cost per row and output: as much as the variance's factors again, (M + Mg) D for the mean and
 	M D for the variance. */
@@ -12435,6 +12437,15 @@ static odvgp_status gp__predictor_has(const gp__predictor *p, odvgp_info *info)
 	return lacks ? gp__unsupported(info, lacks, gp__left_out) : ODVGP_OK;
 }
 
+/*	Whether n triangles L [M,M] have no 0 on their diagonals. */
+static int gp__diagonals_ok(const odvgp_real *L, ptrdiff_t n, ptrdiff_t M)
+{
+	GP__FOR(k, n)
+		GP__FOR(i, M)
+			if (L[(k * M + i) * M + i] == 0) return 0;
+	return 1;
+}
+
 /*	Whether reals are finite, and positive, or 0 and 1, where they must be. */
 static int gp__predictor_reals_ok(const gp__predictor *p)
 {
@@ -12457,6 +12468,13 @@ static int gp__predictor_reals_ok(const gp__predictor *p)
 			if (v.y_mean[t] != 0 || v.y_scale[t] != 1) return 0;
 	if (lik && of->param[0].rate && !(v.lik_params[0] < 1)) return 0;
 	if (GP__TRANSFORMS(p) && !gp__transforms_ok(v.transforms, GP__TRANSFORMS(p), p->D)) return 0;
+	GP__FOR(u, p->units) {
+		const ptrdiff_t P = p->P / p->units;
+		const gp__view w = gp__view_of(p, u);
+		if (!gp__diagonals_ok(w.L, gp__is_dense(p) ? 1 : P, p->M) ||
+				(p->factor == GP__FACTOR_OF_PRECISION && !gp__diagonals_ok(w.factor, P, p->M)))
+			return 0;
+	}
 	/* beta comes first: all reals */
 	return gp__finite(v.beta, (ptrdiff_t)gp__predictor_reals(p));
 }
@@ -13135,7 +13153,7 @@ static void gp__online_copy(const gp__predictor *from, gp__predictor *p)
 	gp__copy(to.hyp, v.hyp, v.beta + (ptrdiff_t)gp__predictor_reals(from) - v.hyp);
 }
 
-/*	c, G, m and z. G learns the rows of q_sqrt^-1. */
+/*	c, G, m and z. G learns the rows of q_sqrt^-1; without one it has NaN. */
 static void gp__online_first(
 		const gp__online *w, const gp__predictor *from, const gp__view *v, ptrdiff_t q)
 {
@@ -13149,6 +13167,10 @@ static void gp__online_first(
 	if (learned) gp__copy(G, v->factor + q * M * M, M * M);
 	for (int k = 0; k < 2 && !learned; k++, at = n, n = M - n) {
 		const odvgp_real *Q = (k ? v->factor_v : v->factor) + q * n * n;
+		if (!gp__diagonals_ok(Q, 1, n)) {
+			G[0] = (odvgp_real)NAN;
+			return;
+		}
 		GP__FOR(i, n) {
 			gp__zero(w->x, M);
 			w->x[at + i] = 1;

@@ -292,7 +292,7 @@ static void replace_densities(ocase *c, const char *pre, const char *post, doubl
 		for (i = 0; t && i < n; i++)
 			for (k = 0; k < (what < 2 ? 1 : F); k++) {
 				ptrdiff_t at = stride == 1 ? i * F : i;
-				double e = scalar(c, "epsilon", 1e-3), miss = e / (double)(F - 1),
+				double e = scalar(c, "epsilon", 1e-3), miss = F > 1 ? e / (double)(F - 1) : 0,
 					   p = exact_density(c, what < 2 ? y->v[i] : (double)k, jitter, mean->v + at,
 							   var->v + at, F, stride);
 				if (what == 0) t->v[i] = log(p);

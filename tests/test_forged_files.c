@@ -608,7 +608,7 @@ TEST(forged_predictors_are_refused)
 {
 	odvgp_config c = config(12, 2, 1, 3, 2);
 	static const double values[] = {NAN, HUGE_VAL, -HUGE_VAL, 0, -1};
-	ptrdiff_t at[6], reals;
+	ptrdiff_t at[7], reals;
 	fixture a;
 	gp__predictor head;
 	gp__view v;
@@ -630,16 +630,18 @@ TEST(forged_predictors_are_refused)
 		at[3] = v.y_scale - base;
 		/* These must be finite. */
 		at[4] = v.beta - base, at[5] = v.alpha - base;
+		/* Predictions divide by this one. */
+		at[6] = v.L + 4 - base;
 		free(base);
 	}
 	first = bytes - 8 - (size_t)reals * sizeof(odvgp_real);
-	for (i = 0; i < 6; i++)
+	for (i = 0; i < 7; i++)
 		for (k = 0; k < sizeof values / sizeof *values; k++) {
 			odvgp_server server;
 			odvgp_real x = (odvgp_real)values[k];
 			odvgp_info info = no_info();
 			gp__file f = gp__file_make(GP__FILE_WRITE, other, bytes);
-			int good = i >= 4 && k >= 3;
+			int good = k > 3 - (i < 6) && i >= 4;
 			odvgp_status s;
 			memcpy(other, file, bytes);
 			f.used = first + (size_t)at[i] * sizeof x;

@@ -24,7 +24,8 @@ check() { # name, command...
 }
 flags="-std=c99 -I. -Iexamples/tool -DODVGP_USE_PTHREADS"
 for real in "" -DODVGP_FLOAT; do
-    check "clang-tidy odvgp.h $real" "$tidy" --quiet odvgp.h -- -x c $flags -DODVGP_IMPLEMENTATION $real
+    # paths do not depend on the precision, and following them takes over four minutes
+    check "clang-tidy odvgp.h $real" "$tidy" --quiet ${real:+--checks=-clang-analyzer-*} odvgp.h -- -x c $flags -DODVGP_IMPLEMENTATION $real
     check "cppcheck odvgp.h $real" "$cppcheck" --quiet --language=c --std=c99 --enable=warning,performance,portability --inline-suppr \
         --suppress=missingIncludeSystem --suppress=uninitvar --error-exitcode=1 -DODVGP_IMPLEMENTATION -DODVGP_USE_PTHREADS -D__x86_64__ -D__GNUC__=12 $real odvgp.h
 done
