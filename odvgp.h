@@ -1999,7 +1999,7 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *server, const odvgp_real
 
 #if !defined(ODVGP_NO_TRAINING) && !defined(ODVGP_FLOAT_ONLY)
 /*	Rewrite a server's predictor for builds with ODVGP_PREDICT_ONLY: a block of the numbers that
-	predictions read and about 100 bytes, for the machine's byte order and this precision.
+	predictions read, 80 bytes and 4 a column and node, for the machine's byte order and precision.
 		server	of one layer of points, of odvgp_freeze's block or a file; all members and kernels
 		block	odvgp_compact_size bytes, aligned for a real
 		odvgp_compact_scratch, odvgp_compact_gradient_scratch: what a controller's calls need
@@ -8626,7 +8626,7 @@ static double gp__softmax_density(const gp__lik_job *job, ptrdiff_t at)
 /*	F_k of one class, and p_k unless p is NULL, at the 64 places x + i step: added to F and p. By
 	trapezoid rules over z = (f_k - mean) / sd, with e^-u and u e^-u for u = e^(f_k - x), in steps of
 	0.58 / sd; above 3 standard deviations over the noise g, with Phi and phi of (x - g - mean) / sd.
-	Places reach as far as a tilt of e^(+-f) moves the integrand; errors stay below 1e-7. */
+	Places reach as far as a tilt of e^(+-f) moves the integrand; errors: 1e-7 at sd^2 = 8. */
 static void gp__softmax_places(const gp__lik_job *job, const gp__lik_chunk *c, ptrdiff_t at,
 		double x, double step, odvgp_real *F, odvgp_real *p)
 {
@@ -10591,7 +10591,7 @@ static odvgp_real *gp__gradient_at(
 }
 
 /*	Adds sum_j c_j dk(x,z_j)/dx in row i and a group to gradient e of P means and P variances and, if
-	count is 2, to the one behind it. */
+	count is 2, the next. */
 static void gp__gradient_group(
 		const gp__gradient *g, ptrdiff_t i, uint32_t group, int gamma, ptrdiff_t e, ptrdiff_t count)
 {
@@ -10925,7 +10925,7 @@ static gp__y_slopes gp__ordinal_slopes(
 	return y;
 }
 
-/*	Of row i of y_rows, from f's moments; HETEROSCEDASTIC: without the noise. */
+/*	Of a row of y_rows, from f's moments; HETEROSCEDASTIC: without noise. */
 static gp__y_slopes gp__y_slopes_of(const gp__predictor *p, ptrdiff_t row, double m, double v)
 {
 	const gp__view view = gp__view_of(p, 0);
