@@ -1,6 +1,6 @@
 /*  costs.c DIR [NAME...]   exports the models of costs.h, with libm and without, to DIR/NAME.libm.h
     and DIR/NAME.own.h, and writes rows of inputs to DIR/NAME.rows.h.
-    costs counts        prints of each what costs_fit.py needs: numbers of cores.h */
+    costs counts        prints of each what bench/peers/costs_fit.py needs: numbers of cores.h */
 #define ODVGP_FLOAT
 #define ODVGP_KEEP_NAMES
 #define ODVGP_IMPLEMENTATION

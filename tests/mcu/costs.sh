@@ -1,6 +1,7 @@
 #!/bin/sh
 # costs.sh DIR MACHINE NAME...   measures headers that costs.c has exported to DIR, on a machine of machine.sh: rows of costs.txt, whose
-# head says what they hold; costs_fit.py fits cores.h to them. KINDS="own" or "libm": only these. All of costs.txt takes half an hour:
+# head says what they hold; bench/peers/costs_fit.py fits cores.h to them. KINDS="own" or "libm": only these. All of costs.txt takes
+# half an hour:
 #   cc -O1 -ffp-contract=off -I. -Itests/mcu tests/mcu/costs.c -o build/costs -lm && mkdir -p build/exports && build/costs build/exports
 #   for m in m4f m7 m3 m0 rv32 rv32f; do sh tests/mcu/costs.sh build/exports $m NAMES; done
 dir=$1 machine=$2 here=tests/mcu

@@ -1,4 +1,4 @@
-"""Fits examples/tool/cores.h to tests/mcu/costs.txt: `build/costs counts | python3 tests/mcu/costs_fit.py`
+"""Fits examples/tool/cores.h to tests/mcu/costs.txt: `build/costs counts | python3 bench/peers/costs_fit.py`
 (numpy, scipy) prints the rows of `cores`, for clang-format. Instructions, and bytes of code, are linear
 in the counts; coefficients of at least 0 make the largest relative error, plus the mean, least. Models
 whose names begin with held are left out."""
