@@ -14372,26 +14372,30 @@ GP__NOINLINE void gp__row_radial(const gp__row *r, uint32_t node, size_t before,
 	gp__rows_law(kind, par[0], par[1], law);
 #if defined(GP__ARM_FPU) && defined(__OPTIMIZE__) /* else there are too few registers */
 	/* s1: rounds, s2-s8: of 2^f, s13: f, s9-s12: the law, s14-s15: u; n's lowest bits: Matern,
-	   columns > 2, odd */
+	   columns > 2, odd, two columns before others, four at a time */
 	static const odvgp_real power[] = {GP__R(GP__ROUND), GP__P_POWER(GP__ROWS_ONE, GP__ROWS_ONE)};
 	const odvgp_real *x, *end = u + own;
 	size_t bits, skip = (columns - own) * sizeof *Z;
-	n = 8 * (n - 1) + 4 * (own % 2) + 2u * (own > 2) + GP__ROWS_MATERN(kind);
+	n = 16 * (n - 1) + 8 * ((own - 1) / 2 % 2) + 4 * (own % 2) + 2u * (own > 2) +
+		(size_t)GP__ROWS_MATERN(kind);
 	__asm__ volatile(".syntax unified\n vldm %6, {s14-s15}; vldm %9, {s9-s12}; b 3f;"
-			"1: vldm %1!, {s3}; vsub.f32 s1, s14, s3; vmul.f32 s0, s1, s1; add %0, %6, #4; b 2f;"
-			"5: add %0, %6, #8; 6: vldm %0!, {s1-s2}; vldm %1!, {s3-s4};"
-			"vsub.f32 s1, s1, s3; vsub.f32 s2, s2, s4; vmla.f32 s0, s1, s1; vmla.f32 s0, s2, s2;"
-			"2: cmp %0,%7;bne 6b;tst %4,#1;b 4f;"
-			"3: lsls %5, %4, #30; bcs 1b; vldm %1!, {s3-s4};"
-			"vsub.f32 s1, s14, s3; vsub.f32 s2, s15, s4; vmul.f32 s0, s1, s1; vmla.f32 s0, s2, s2;"
-			"bmi 5b; 4: vldm %8, {s1-s8}; vmul.f32 s0, s0, s9; beq 7f; vsqrt.f32 s0, s0;"
+			"1: vldm %1!, {s3}; vsub.f32 s1, s14, s3; vmul.f32 s0, s1, s1; add %0, %6, #4; bmi 5f;"
+			"tst %4, #1; b 4f;"
+			"3: lsls %5, %4, #30; bcs 1b; vldm %1!, {s3-s4}; vsub.f32 s1, s14, s3;"
+			"vsub.f32 s2, s15, s4; vmul.f32 s0, s1, s1; vmla.f32 s0, s2, s2; bpl 4f; add %0, %6, #8;"
+			"5: tst %4, #8; beq 6f; vldm %0!, {s1-s2}; vldm %1!, {s3-s4}; vsub.f32 s1, s1, s3;"
+			"vsub.f32 s2, s2, s4; vmla.f32 s0, s1, s1; vmla.f32 s0, s2, s2; cmp %0, %7; beq 8f;"
+			"6: vldm %0!, {s1-s4}; vldm %1!, {s5-s8}; vsub.f32 s1, s1, s5; vsub.f32 s2, s2, s6;"
+			"vsub.f32 s3, s3, s7; vsub.f32 s4, s4, s8; vmla.f32 s0, s1, s1; vmla.f32 s0, s2, s2;"
+			"vmla.f32 s0, s3, s3; vmla.f32 s0, s4, s4; cmp %0, %7; bne 6b; 8: tst %4, #1;"
+			"4: vldm %8, {s1-s8}; vmul.f32 s0, s0, s9; beq 7f; vsqrt.f32 s0, s0;"
 			"vldm %9, {s9-s12}; vmla.f32 s11, s10, s0; vmla.f32 s12, s11, s0; vstm %3!, {s0};"
 			"7: vsub.f32 s13, s1, s0; vmov %5, s13; vsub.f32 s13, s1, s13; vsub.f32 s13, s13, s0;"
 			"vmla.f32 s3, s2, s13; vmla.f32 s4, s3, s13; vmla.f32 s5, s4, s13;"
 			"vmla.f32 s6, s5, s13; vmla.f32 s7, s6, s13; vmla.f32 s8, s7, s13;"
 			"vmov %0,s8;add %0,%0,%5,lsl #23;cmp %5,%11;it lt;movlt %0,#0;"
 			"vmov s8, %0; vmul.f32 s8, s8, s12; vstm %2!, {s8};"
-			"add %1,%1,%10;subs %4,%4,#8;bcs 3b;"
+			"add %1,%1,%10;subs %4,%4,#16;bcs 3b;"
 			: "=&r"(x), "+&r"(Z), "+&r"(to), "+&r"(at), "+&r"(n), "=&r"(bits)
 			: "r"(u), "r"(end), "r"(power), "r"(law), "r"(skip), "r"(GP__POWER_LEAST)
 			: "s8", "s9", "s10", "s11", "s12", "s13", "s14", "s15", GP__ARM_S0_S7);
@@ -14568,11 +14572,33 @@ static void gp__row_slopes(const gp__row *r, size_t n, const odvgp_real *z, cons
 		size_t c = gp__row_before(r, g), end = c + (group >> 8);
 #ifdef GP__ARM_FPU
 		while (c < end && !GP__ROWS_BY_COLUMN(group)) {
-			/* two columns; numbers follow the last one */
+			/* two or four columns; numbers follow the last one */
 			const odvgp_real *wj = w, *vj = v, *dj = d, *at = z + c;
+			size_t j = v ? n : 0 - n, one = v ? 1 : (size_t)0 - 1; /* negative without v */
+			if (end - c > 2) { /* s8-s11: u; s12-s19: sums */
+				static const odvgp_real none[4] = {0};
+				odvgp_real s[8];
+				__asm__ volatile("vldm %8, {s8-s11}; vmov s12, s13, %9, %9; vmov s14, s15, %9, %9;"
+					"vmov s16, s17, %9, %9; vmov s18, s19, %9, %9;"
+					"cmp %0, #0; 1: vldm %1!, {s0}; vldm %2!, {s1};"
+					"vldm %3, {s2-s5}; add %3, %3, %6; vmul.f32 s0, s0, s1; vsub.f32 s2, s8, s2;"
+					"vsub.f32 s3, s9, s3; vsub.f32 s4, s10, s4; vsub.f32 s5, s11, s5;"
+					"vmla.f32 s12, s0, s2; vmla.f32 s13, s0, s3; vmla.f32 s14, s0, s4;"
+					"vmla.f32 s15, s0, s5; bmi 2f; vldm %4!, {s0}; vmul.f32 s0, s0, s1;"
+					"vmla.f32 s16, s0, s2; vmla.f32 s17, s0, s3; vmla.f32 s18, s0, s4;"
+					"vmla.f32 s19, s0, s5; 2: subs %0, %0, %7; bne 1b; vstm %5, {s12-s19}"
+					: "+r"(j), "+r"(wj), "+r"(dj), "+r"(at), "+r"(vj)
+					: "r"(s), "r"(columns * sizeof *z), "r"(one), "r"(product ? none : r->u + c), "r"(0)
+					: "s8", "s9", "s10", "s11", "s12", "s13", "s14", "s15", "s16", "s17", "s18",
+					"s19", GP__ARM_S0_S7);
+				for (size_t k = 0; k < 4 && c < end; k++, c++) {
+					to[c] += s[k];
+					if (v) to[c + also] += s[4 + k];
+				}
+				continue;
+			}
 			odvgp_real u0 = product ? 0 : r->u[c], u1 = product ? 0 : r->u[c + 1];
 			odvgp_real s0 = 0, s1 = 0, s2 = 0, s3 = 0;
-			size_t j = v ? n : 0 - n, one = v ? 1 : (size_t)0 - 1; /* negative without v */
 			__asm__ volatile("cmp %0, #0; 1: vldm %1!, {s0}; vldm %2!, {s1}; vldm %3, {s2-s3};"
 				"add %3, %3, %9; vmul.f32 s0, s0, s1; vsub.f32 s2, %10, s2; vsub.f32 s3, %11, s3;"
 				"vmla.f32 %5, s0, s2; vmla.f32 %6, s0, s3; bmi 2f; vldm %4!, {s0};"

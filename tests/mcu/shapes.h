@@ -51,6 +51,9 @@ static const mcu_shape mcu_shapes[] = {
 		{"double_rq", 16, 32, 4, 1, MCU_ORTH, "rq + periodic(dims=0)", 0, 0, MCU_ZERO, 1, 1},
 		{"sum_12_24", 12, 24, 2, 1, MCU_ORTH, "rbf(ard) + matern52(ard)", 0, 0, MCU_ZERO, 0, 0},
 		{"matern52_32_128", 32, 128, 6, 1, MCU_ORTH, "matern52(ard)", 0, 0, MCU_ZERO, 0, 0},
+		/* 7, 5 and 4 columns */
+		{"columns_8_16", 8, 16, 7, 1, MCU_ORTH, "rbf(ard) + matern52(dims=0:5) + matern32(dims=2:6)", 0,
+				0, MCU_ZERO, 0, 0},
 		{"tree_12_24", 12, 24, 2, 1, MCU_ORTH, "rbf * matern12(dims=0) + matern32 * matern52(dims=1)", 0,
 				0, MCU_ZERO, 0, 0},
 };
