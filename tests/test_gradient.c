@@ -238,7 +238,7 @@ TEST(many_columns_have_the_same_bits_in_pairs)
 		test_seed = 790 + (uint64_t)k;
 		fixture a = make_kernel(&c, kernels[k % 2]);
 		served p = serve_rows(&a, NULL, ROWS);
-		odvgp_real both[2][MOST], alone[2][MOST];
+		odvgp_real both[2][MOST] = {{0}}, alone[2][MOST] = {{0}};
 		odvgp_gradient to = {NULL, NULL, both[0], both[1], NULL, NULL};
 		size_t bytes = odvgp_predict_gradient_scratch(&p.s, ROWS, NULL);
 		void *scratch = test_alloc(bytes);
