@@ -10927,18 +10927,18 @@ static gp__y_slopes gp__ordinal_slopes(
 }
 
 /*	Of a row of y_rows, from f's moments; HETEROSCEDASTIC: without noise. */
-static gp__y_slopes gp__y_slopes_of(const gp__predictor *p, ptrdiff_t row, double m, double v)
+static gp__y_slopes gp__y_slopes_of(
+		const gp__predictor *p, const gp__view *view, ptrdiff_t row, double m, double v)
 {
-	const gp__view view = gp__view_of(p, 0);
 	const gp__y_slopes same = {1, 0, 0, 1};
 	switch (p->likelihood) {
-	case ODVGP_LIKELIHOOD_BERNOULLI: return gp__bernoulli_slopes((double)view.rule[0], m, v);
+	case ODVGP_LIKELIHOOD_BERNOULLI: return gp__bernoulli_slopes((double)view->rule[0], m, v);
 	case ODVGP_LIKELIHOOD_HETEROSCEDASTIC: return same;
 	case ODVGP_LIKELIHOOD_ORDINAL:
-		return gp__ordinal_slopes(view.lik_params, (ptrdiff_t)p->classes, row, m, v);
+		return gp__ordinal_slopes(view->lik_params, (ptrdiff_t)p->classes, row, m, v);
 	default:
 		return gp__exp_slopes(
-				gp__exp_law_of(&gp__likelihoods[p->likelihood], view.lik_params), m, v);
+				gp__exp_law_of(&gp__likelihoods[p->likelihood], view->lik_params), m, v);
 	}
 }
 
@@ -10948,10 +10948,12 @@ static void gp__y_gradients(
 		const odvgp_server *s, const gp__predictor *p, ptrdiff_t n, const odvgp_gradient *to)
 {
 	const int ordinal = p->likelihood == ODVGP_LIKELIHOOD_ORDINAL;
+	const gp__view view = gp__view_of(p, 0);
 	odvgp_real *dmean = to->dmean, *dvar = to->dvar;
 	for (ptrdiff_t k = s->y_rows * n; k-- > 0;) {
 		ptrdiff_t f = ordinal ? k % n : k, of_noise = k + s->T * n;
-		gp__y_slopes y = gp__y_slopes_of(p, k / n, (double)to->mean[f], (double)to->var[f]);
+		gp__y_slopes y =
+				gp__y_slopes_of(p, &view, k / n, (double)to->mean[f], (double)to->var[f]);
 		GP__FOR(d, s->D) {
 			double dm = (double)dmean[f * s->D + d], dv = (double)dvar[f * s->D + d];
 			dmean[k * s->D + d] = (odvgp_real)(y.mean_m * dm + y.mean_v * dv);

@@ -252,12 +252,12 @@ static const char budget_help[] =
 		"(stack; there are no variables) for all functions of the header, which is written without\n"
 		"libm, --us for a mean and a variance; 25 % of code, 10 % of time and 32 bytes of stack are\n"
 		"left to spare. It trains each, 1000 steps unless --iters is given, on four fifths of the\n"
-		"rows (or by --test, --test-fraction), without members that were beaten at two smaller sizes, and prints the\n"
-		"front: those than which nothing cheaper predicts better. Then it trains the best one on\n"
-		"all rows, as --model or NAME.odvgp, and exports it to --out or NAME.h. Bytes and\n"
-		"instructions are estimates for gcc -Os, the latter within about 10 % of what qemu counts;\n"
-		"microseconds are instructions times --cpi. Floats get the --jitter-rel that they need, 2e-6\n"
-		"for each point; loglik is computed in double.\n";
+		"rows (or by --test, --test-fraction), without members that were beaten at two smaller\n"
+		"sizes, and prints the front: those than which nothing cheaper predicts better. Then it\n"
+		"trains the best one on all rows, as --model or NAME.odvgp, and exports it to --out or\n"
+		"NAME.h. Bytes and instructions are estimates for gcc -Os, the latter within about 10 % of\n"
+		"what qemu counts; microseconds are instructions times --cpi. Floats get the --jitter-rel\n"
+		"that they need, 2e-6 for each point; loglik is computed in double.\n";
 
 static const char info_help[] =
 		"odvgp info prints what a model file holds, or a table of odvgp convert, whose blocks it\n"

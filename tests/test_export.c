@@ -190,7 +190,7 @@ static void write_case(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n, 
 		}
 		/* in float the nodes are rounded, too */
 		CHECK_SAY(off <= rule_off(p) + BY_PRECISION(0, 6e-9), "%s: 20 nodes are off by %.2g", what, off);
-		/* of y by fewer nodes than the library takes: 1e-3 */
+		/* the self-test's bar */
 		fprintf(all, "\n};\nCASE(%s, %s, %d, %d, %d, %d, %g, \"%s\")\n", name,
 				real == 4 ? "float" : "double", (int)n, (int)D, (int)F, (int)Y,
 				eps * of_y + 4 * rule_off(p), what);

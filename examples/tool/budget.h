@@ -240,8 +240,7 @@ static const candidate *budget_choose(const comparison *all, const budget *b, FI
 	}
 	fprintf(out,
 			"Of %d that fit %d were trained; nothing cheaper predicts better than these. loglik: "
-			"%td "
-			"rows held out. Flash and stack: all functions, without libm; instructions: mean and "
+			"%td rows held out. Flash and stack: all functions, without libm; instructions: mean and "
 			"variance. %s, %g MHz; us: instructions of %.2g cycles, not measured.\n",
 			all->count, trained, all->d.test.n, cores[b->core].name, b->mhz, b->cpi);
 	return front[count - 1];

@@ -127,8 +127,7 @@ static void print_estimate(const model_file *f, const options *o)
 			{"and predict_gradient", e.flash_all, e.stack_gradient, e.gradient}};
 	fprintf(stderr,
 			"%s on a %s, by gcc -Os, %s libm, estimated: bytes of flash with what stands above, "
-			"bytes "
-			"of stack, instructions\n%-27s %8s %8s %13s\n",
+			"bytes of stack, instructions\n%-27s %8s %8s %13s\n",
 			o->value[OPT_NAME], cores[core].name, libm ? "with" : "without", "", "flash", "stack",
 			"instructions");
 	for (int i = 0; i < 4; i++)

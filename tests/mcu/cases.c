@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include "shapes.h"
 #include "cores.h"
+#include "smooth.h"
 
 enum { N = MCU_N, STEPS = 300, ROWS = 8, MOST_D = 10, MOST_P = 3, MOST_FLOATS = 60000 };
 
@@ -27,13 +28,6 @@ typedef struct {
 
 static float X[N * MOST_D], y[N * MOST_P], block[MOST_FLOATS], compact[MOST_FLOATS],
 		scratch[MOST_FLOATS * 4];
-
-static float uniform(void)
-{
-	static uint32_t state = 3;
-	state = state * 1664525u + 1013904223u;
-	return (float)(state >> 8) / 16777216.0f;
-}
 
 static void stop_on(odvgp_status status, const odvgp_info *info)
 {
@@ -50,18 +44,10 @@ static size_t freeze(const mcu_shape *c)
 	odvgp_info info;
 	odvgp_model *model;
 	ptrdiff_t T = c->functions ? c->functions : c->P;
-	for (ptrdiff_t d = 0; d < c->D; d++) {
-		x_mean[d] = (float)d;
-		x_scale[d] = 1 + (float)d / 2;
-	}
+	smooth_units(x_mean, x_scale, c->D);
 	for (ptrdiff_t i = 0; i < N; i++) {
-		float sum = 0;
-		for (ptrdiff_t d = 0; d < c->D; d++) {
-			X[i * c->D + d] = 3 * uniform() - 1.5f;
-			sum += sinf((1 + 0.3f * (float)d) * X[i * c->D + d]);
-		}
-		for (ptrdiff_t t = 0; t < T; t++)
-			y[i * T + t] = sum / sqrtf((float)c->D) + 0.1f * (uniform() - 0.5f);
+		float f = smooth_row(X + i * c->D, c->D);
+		for (ptrdiff_t t = 0; t < T; t++) y[i * T + t] = f + 0.1f * (uniform() - 0.5f);
 	}
 	odvgp_config config = mcu_config(c);
 	stop_on(odvgp_model_create(&model, &config, X, y, NULL, &info), &info);

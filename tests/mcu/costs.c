@@ -8,17 +8,11 @@
 #include <stdio.h>
 #include "costs.h"
 #include "cores.h"
+#include "smooth.h"
 
 enum { ROWS = 8, MOST_D = 10, MOST_P = 4 };
 
 static float X[COST_N * MOST_D], y[COST_N * MOST_P];
-
-static float uniform(void)
-{
-	static uint32_t state = 3;
-	state = state * 1664525u + 1013904223u;
-	return (float)(state >> 8) / 16777216.0f;
-}
 
 static void stop_on(odvgp_status status, const char *name, const odvgp_info *info)
 {
@@ -71,18 +65,11 @@ static void export_shape(const cost_shape *s, const char *dir)
 	odvgp_model *m;
 	odvgp_server server;
 	if (c.lik.kind >= ODVGP_LIKELIHOOD_ORDINAL) T = 1;
-	for (ptrdiff_t d = 0; d < s->D; d++) {
-		x_mean[d] = (float)d;
-		x_scale[d] = 1 + (float)d / 2;
-	}
+	smooth_units(x_mean, x_scale, s->D);
 	for (ptrdiff_t i = 0; i < COST_N; i++) {
-		float sum = 0;
-		for (ptrdiff_t d = 0; d < s->D; d++) {
-			X[i * s->D + d] = 3 * uniform() - 1.5f;
-			sum += sinf((1 + 0.3f * (float)d) * X[i * s->D + d]);
-		}
+		float f = smooth_row(X + i * s->D, s->D);
 		for (ptrdiff_t t = 0; t < T; t++)
-			y[i * T + t] = target_of(&c, sum / sqrtf((float)s->D) + 0.1f * (uniform() - 0.5f));
+			y[i * T + t] = target_of(&c, f + 0.1f * (uniform() - 0.5f));
 	}
 	stop_on(odvgp_model_create(&m, &c, X, y, NULL, &info), s->name, &info);
 	stop_on(odvgp_fit(m, X, y, 30, NULL, &info), s->name, &info);

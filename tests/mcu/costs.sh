@@ -2,27 +2,12 @@
 # costs.sh DIR MACHINE NAME...   measures headers that costs.c has exported to DIR, on a machine of machine.sh: rows of costs.txt, whose
 # head says what they hold; bench/peers/costs_fit.py fits cores.h to them. KINDS="own" or "libm": only these. All of costs.txt takes
 # half an hour:
-#   cc -O1 -ffp-contract=off -I. -Itests/mcu tests/mcu/costs.c -o build/costs -lm && mkdir -p build/exports && build/costs build/exports
+#   cc -O1 -ffp-contract=off -I. -Iexamples/tool tests/mcu/costs.c -o build/costs -lm && mkdir -p build/exports && build/costs build/exports
 #   for m in m4f m7 m3 m0 rv32 rv32f; do sh tests/mcu/costs.sh build/exports $m NAMES; done
 dir=$1 machine=$2 here=tests/mcu
 shift 2
-csr= cross=arm-none-eabi- specs='' timer='-DMCU_TIMER_CMSDK -DMCU_MHZ=25 -DMCU_SHIFT=10' shift=10
-rom=0 rom_bytes=0x400000 ram=0x20000000 ram_bytes=0x400000 double=''
-case $machine in
-m4f) cpu='-mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16' board=mps2-an386 ;;
-m7) cpu='-mcpu=cortex-m7 -mthumb -mfloat-abi=hard -mfpu=fpv5-d16' board=mps2-an500 ;;
-m3) cpu='-mcpu=cortex-m3 -mthumb' board=mps2-an385 ;;
-m0)
-    cpu='-mcpu=cortex-m0plus -mthumb' board=microbit rom_bytes=0x40000 ram_bytes=0x4000
-    timer='-DMCU_TIMER_NRF51 -DMCU_MHZ=16 -DMCU_SHIFT=10' ;;
-rv32 | rv32f)
-    cross=riscv64-unknown-elf- specs=--specs=picolibc.specs board=virt
-    cpu='-march=rv32imac -mabi=ilp32'
-    [ $machine = rv32 ] || cpu='-march=rv32imafc -mabi=ilp32f'
-    timer='-DMCU_MHZ=1000 -DMCU_SHIFT=0' shift=0 csr=${cpu%% *}_zicsr rom=0x80000000 ram=0x80400000 ;;
-esac
-qemu=qemu-system-arm flags=''
-[ $cross = arm-none-eabi- ] || qemu=qemu-system-riscv32 flags='-bios none'
+. tests/mcu/machines.sh
+cpu=$(in_double "$cpu")
 own=$dir/$machine.$$
 mkdir -p "$own" && trap "rm -rf \"$own\"" EXIT
 ${cross}gcc $cpu $specs -Os -ffunction-sections -std=gnu99 -I$here $timer $csr -c $here/start.c -o "$own/start.o"
@@ -37,14 +22,14 @@ for name; do
     for kind in ${KINDS:-own libm}; do
         bytes=''
         for only in 1 2 3; do
-            ${cross}gcc $cpu $specs -std=c99 -Os -ffunction-sections -fdata-sections -I$here -DONLY=$only -DEXPORT="\"$dir/$name.$kind.h\"" \
+            ${cross}gcc $cpu $specs -std=c99 -Os -ffunction-sections -fdata-sections -I. -I$here -DONLY=$only -DEXPORT="\"$dir/$name.$kind.h\"" \
                 -DROWS_OF="\"$dir/$name.rows.h\"" -c $here/costs_main.c -o "$own/$only.o" || exit 1
             link only$only "$own/$only.o" -Wl,-e,cost_predict -Wl,-u,cost_mean -Wl,-u,cost_y -Wl,-u,cost_gradient
             bytes="$bytes $(${cross}size "$own/only$only" | awk 'NR == 2 { print $1 + $2 } ')"
             [ $only != 3 ] || bytes="$bytes $(${cross}size "$own/only$only" | awk 'NR == 2 { print $2 + $3 } ')"
         done
         link run "$own/3.o" "$own/start.o"
-        timeout 120 $qemu -M $board -display none -icount shift=$shift -semihosting-config enable=on,target=native $flags \
+        timeout 120 $qemu -M $board -display none -icount shift=$shift -semihosting-config enable=on,target=native $qemu_flags \
             -kernel "$own/run" >"$own/run.txt" 2>&1 </dev/null || { echo "costs: $name.$kind on $machine" >&2; tail -3 "$own/run.txt" >&2; continue; }
         awk -v row="$machine $name $kind$bytes" '{ n[NR] = $2; s[NR] = $3 } END { print row, s[3], s[5], s[4], n[2], n[3], n[4], n[5] }' "$own/run.txt"
     done

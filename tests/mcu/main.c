@@ -30,17 +30,8 @@
 
 enum { SLOPES = MCU_F * MCU_D };
 
-static unsigned failures;
 
 /* ---- printing ---- */
-
-static void fail(const char *what)
-{
-	failures++;
-	machine_put("FAIL ");
-	machine_put(what);
-	machine_put("\n");
-}
 
 /* ---- one call, measured ---- */
 
@@ -83,7 +74,7 @@ __attribute__((noinline)) static void measure(call what, const mcu_real *x, cost
 	uint32_t begin = machine_ticks();
 	c->status = run(what, x);
 	uint32_t n = machine_instructions(machine_ticks() - begin), stack = painted_over();
-	if (*mcu_stack != PAINT) fail("stack overflow");
+	if (*mcu_stack != PAINT) fail("stack overflow", "");
 	if (n < c->fewest) c->fewest = n;
 	if (n > c->most) c->most = n;
 	if (stack > c->stack) c->stack = stack;
@@ -118,7 +109,7 @@ static void check_counter(void)
 {
 	const uint32_t n = loop_of(50000) - loop_of(1000);
 	put_line("loop", &n, 1);
-	if (n != 2 * (50000 - 1000)) fail("a loop of 98000 instructions is counted wrongly");
+	if (n != 2 * (50000 - 1000)) fail("a loop of 98000 instructions is counted wrongly", "");
 }
 
 #ifndef MCU_SELF_TEST
@@ -164,8 +155,8 @@ static void check_time(const cost *nothing)
 	}
 	const uint32_t n[] = {MCU_INPUTS, c.fewest - nothing->fewest, c.most - nothing->fewest};
 	put_line("inputs", n, 3);
-	if (MCU_FINITE && wrong) fail("an input has answers that are not finite");
-	if (MCU_SAME && c.fewest != c.most) fail("time depends on the input");
+	if (MCU_FINITE && wrong) fail("an input has answers that are not finite", "");
+	if (MCU_SAME && c.fewest != c.most) fail("time depends on the input", "");
 }
 #endif
 
@@ -178,7 +169,7 @@ int main(void)
 	measure(NOTHING, NULL, &nothing);
 	measure(OPEN, NULL, &c);
 	put_cost(OPEN, &c, &nothing);
-	if (c.status) fail("the block is refused");
+	if (c.status) fail("the block is refused", "");
 	const uint32_t block = BLOCK_BYTES, has = (uint32_t)(mcu_free_end - mcu_free);
 	uint32_t need[2] = {(uint32_t)mcu_scratch(0), 0};
 	put_line("block", &block, 1);
@@ -190,7 +181,7 @@ int main(void)
 	put_line("scratch", need, count / 2);
 #if defined(ODVGP_PREDICT_ONLY) && !defined(MCU_EXPORT)
 	if (need[0] != MCU_SCRATCH || (need[1] && need[1] != MCU_SCRATCH_GRADIENT))
-		fail("scratch is not what the host says");
+		fail("scratch is not what the host says", "");
 #endif
 	scratch = mcu_free;
 	scratch_bytes = need[0] > need[1] ? need[0] : need[1];
@@ -202,7 +193,7 @@ int main(void)
 		c = no_cost();
 		for (int row = 0; row < MCU_ROWS; row++) {
 			measure((call)what, mcu_x + row * MCU_D, &c);
-			if (c.status) fail("a row is refused");
+			if (c.status) fail("a row is refused", "");
 #ifndef MCU_SELF_TEST
 			compare(row, what == MEAN ? 1 : what == PREDICT ? 2 : 4);
 #endif
@@ -212,14 +203,14 @@ int main(void)
 #ifdef MCU_SELF_TEST
 	const uint32_t worst = mcu_self_test();
 	put_line("off self-test", &worst, 1);
-	if (worst > MCU_SELF_TEST) fail("the self-test");
+	if (worst > MCU_SELF_TEST) fail("the self-test", "");
 #else
 	for (int k = 0; k < count; k++) {
 		const quantity *q = &quantities[k];
 		const uint32_t off = q->worst < 1e6f ? (uint32_t)(1000 * q->worst) : 1000000000;
 		machine_put("off ");
 		put_line(q->name, &off, 1);
-		if (off > 1000) fail("an answer is not the host's");
+		if (off > 1000) fail("an answer is not the host's", "");
 	}
 #endif
 #if MCU_INPUTS

@@ -28,6 +28,16 @@ static inline uint32_t painted_over(void)
 }
 #endif
 
+static unsigned failures __attribute__((unused));
+static inline void fail(const char *what, const char *name)
+{
+	failures++;
+	machine_put("FAIL ");
+	machine_put(what);
+	machine_put(name);
+	machine_put("\n");
+}
+
 static inline void put_number(uint32_t n)
 {
 	char text[12], *p = text + sizeof text - 1;

@@ -11,16 +11,6 @@
 #include <float.h>
 
 static float mean[MOMENTS_Y], var[MOMENTS_Y];
-static unsigned failures;
-
-static void fail(const char *what, const char *name)
-{
-	failures++;
-	machine_put("FAIL ");
-	machine_put(what);
-	machine_put(name);
-	machine_put("\n");
-}
 
 static odvgp_status predict(const odvgpf_server *s, const float *x)
 {

@@ -7,17 +7,6 @@
 #include "times.h"
 #include <float.h>
 
-static unsigned failures;
-
-static void fail(const char *what, const char *name)
-{
-	failures++;
-	machine_put("FAIL ");
-	machine_put(what);
-	machine_put(name);
-	machine_put("\n");
-}
-
 static void run(const times_case *c)
 {
 	odvgpf_server s;
