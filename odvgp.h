@@ -14360,6 +14360,10 @@ static void gp__row_inputs(gp__row *r, const odvgp_real *x)
 	}
 }
 
+#if defined(GP__ARM_FPU) && defined(__OPTIMIZE__) /* else there are too few registers */
+#define GP__ARM_ROWS
+#endif
+
 /*	Whether a base kernel is a function of a distance alone. */
 #define GP__ROWS_RADIAL(kind) (GP__ONLY_RADIAL || (kind) <= GP__MATERN52 || (kind) == GP__PERIODIC)
 
@@ -14373,7 +14377,7 @@ GP__NOINLINE void gp__row_radial(const gp__row *r, uint32_t node, size_t before,
 	const odvgp_real *par = r->v.par + 3 * node, *u = r->u + before;
 	odvgp_real law[4];
 	gp__rows_law(kind, par[0], par[1], law);
-#if defined(GP__ARM_FPU) && defined(__OPTIMIZE__) /* else there are too few registers */
+#ifdef GP__ARM_ROWS
 	/* s1: rounds, s2-s8: of 2^f, s13: f, s9-s12: the law, s14-s15: u; n's lowest bits: Matern,
 	   columns > 2, odd, two columns before others, four at a time */
 	static const odvgp_real power[] = {GP__R(GP__ROUND), GP__P_POWER(GP__ROWS_ONE, GP__ROWS_ONE)};
@@ -14553,18 +14557,21 @@ static odvgp_real gp__row_factor(gp__row *r, size_t q, const odvgp_real **R)
 }
 
 /*	Adds sum_j w_j dk(z_j,x)/du, w_j each `step`, to row q of by_u, without the factor 2 of distances
-	and -1 of products. v: the same of v_j to row q + P, or NULL. T of the first process or, without
-	v, r->A is lost. */
+	and -1 of products. v: the same of v_j to row q + P, or NULL. r->A or, with v or q >= P, T of the
+	first process is lost. */
 static void gp__row_slopes(const gp__row *r, size_t n, const odvgp_real *z, const odvgp_real *w,
 		size_t step, size_t q, const odvgp_real *v)
 {
-	const size_t columns = r->p->columns, also = r->P * columns;
-	odvgp_real *slope = r->slope + (z == r->u ? r->p->M : 0), *to = r->by_u + q * columns;
+	const size_t columns = r->p->columns, also = v ? r->P * columns : 0;
+	odvgp_real *slope = r->slope + (z == r->u ? r->p->M : 0), *own = v || q >= r->P ? r->T : r->A;
+#ifdef GP__ARM_ROWS
+	static const odvgp_real none[4] = {0};
 	if (step > 1) {
-		odvgp_real *own = v ? r->T : r->A;
 		GP__EACH(j, n) own[j] = w[j * step];
 		w = own;
+		step = 1;
 	}
+#endif
 	for (const uint32_t *node = r->v.node, *last = node + r->p->nodes; node < last; node++) {
 		const odvgp_real *d = slope;
 		uint32_t g = *node >> 8 & 255, group = r->v.group[g];
@@ -14573,58 +14580,60 @@ static void gp__row_slopes(const gp__row *r, size_t n, const odvgp_real *z, cons
 		int product = (group & 255) == GP__INNER_PRODUCT;
 		if (g == 255 || (z == r->u && !product)) continue;
 		size_t c = gp__row_before(r, g), end = c + (group >> 8);
-#ifdef GP__ARM_FPU
-		while (c < end && !GP__ROWS_BY_COLUMN(group)) {
-			/* two or four columns; numbers follow the last one */
-			const odvgp_real *wj = w, *vj = v, *dj = d, *at = z + c;
-			size_t j = v ? n : 0 - n, one = v ? 1 : (size_t)0 - 1; /* negative without v */
-			if (end - c > 2) { /* s8-s11: u; s12-s19: sums */
-				static const odvgp_real none[4] = {0};
-				odvgp_real s[8];
-				__asm__ volatile("vldm %8, {s8-s11}; vmov s12, s13, %9, %9; vmov s14, s15, %9, %9;"
-					"vmov s16, s17, %9, %9; vmov s18, s19, %9, %9;"
-					"cmp %0, #0; 1: vldm %1!, {s0}; vldm %2!, {s1};"
-					"vldm %3, {s2-s5}; add %3, %3, %6; vmul.f32 s0, s0, s1; vsub.f32 s2, s8, s2;"
-					"vsub.f32 s3, s9, s3; vsub.f32 s4, s10, s4; vsub.f32 s5, s11, s5;"
-					"vmla.f32 s12, s0, s2; vmla.f32 s13, s0, s3; vmla.f32 s14, s0, s4;"
-					"vmla.f32 s15, s0, s5; bmi 2f; vldm %4!, {s0}; vmul.f32 s0, s0, s1;"
-					"vmla.f32 s16, s0, s2; vmla.f32 s17, s0, s3; vmla.f32 s18, s0, s4;"
-					"vmla.f32 s19, s0, s5; 2: subs %0, %0, %7; bne 1b; vstm %5, {s12-s19}"
-					: "+r"(j), "+r"(wj), "+r"(dj), "+r"(at), "+r"(vj)
-					: "r"(s), "r"(columns * sizeof *z), "r"(one), "r"(product ? none : r->u + c), "r"(0)
-					: "s8", "s9", "s10", "s11", "s12", "s13", "s14", "s15", "s16", "s17", "s18",
-					"s19", GP__ARM_S0_S7);
-				for (size_t k = 0; k < 4 && c < end; k++, c++) {
-					to[c] += s[k];
-					if (v) to[c + also] += s[4 + k];
+		odvgp_real *to = r->by_u + q * columns + c;
+		if (GP__ROWS_BY_COLUMN(group)) {
+			GP__EACH(j, n)
+				for (size_t k = 0; c + k < end; k++) {
+					odvgp_real by, off = r->u[c + k] - z[j * columns + c + k];
+					gp__rows_column(r->v.variance[c + k], off, &by);
+					off *= by * d[j];
+					to[k] += w[j * step] * off;
+					if (v) to[k + also] += v[j] * off;
 				}
-				continue;
-			}
-			odvgp_real u0 = product ? 0 : r->u[c], u1 = product ? 0 : r->u[c + 1];
-			odvgp_real s0 = 0, s1 = 0, s2 = 0, s3 = 0;
-			__asm__ volatile("cmp %0, #0; 1: vldm %1!, {s0}; vldm %2!, {s1}; vldm %3, {s2-s3};"
-				"add %3, %3, %9; vmul.f32 s0, s0, s1; vsub.f32 s2, %10, s2; vsub.f32 s3, %11, s3;"
-				"vmla.f32 %5, s0, s2; vmla.f32 %6, s0, s3; bmi 2f; vldm %4!, {s0};"
-				"vmul.f32 s0, s0, s1; vmla.f32 %7, s0, s2; vmla.f32 %8, s0, s3;"
-				"2: subs %0, %0, %12; bne 1b"
-				: "+r"(j), "+r"(wj), "+r"(dj), "+r"(at), "+r"(vj), "+t"(s0), "+t"(s1), "+t"(s2), "+t"(s3)
-				: "r"(columns * sizeof *z), "t"(u0), "t"(u1), "r"(one) : GP__ARM_S0_S7);
-			for (int k = 0; k < 2 && c < end; k++, c++, s0 = s1, s2 = s3) {
-				to[c] += s0;
-				if (v) to[c + also] += s2;
-			}
+			continue;
+		}
+#ifdef GP__ARM_ROWS
+		for (size_t most; c < end; c += most, to += most) {
+			/* two or four columns; numbers follow the last one. s8-s11: u, s12-s19: sums */
+			const odvgp_real *wj = w, *vj = v, *dj = d, *at = z + c, *u = product ? none : r->u + c;
+			size_t j = v ? n : 0 - n, one = v ? 1 : (size_t)0 - 1; /* negative without v */
+			size_t four = end - c > 2, row = 2 * columns * sizeof *z + four;
+			odvgp_real by_w, by_v;
+			most = 2 + 2 * four;
+			__asm__ volatile("vldm %0,{s8-s11}; vldm %9,{s12-s15}; vldm %10,{s16-s19}; ldr %0,%11;"
+				"lsrs %5,%5,#1; bcs 3f; cmp %0,#0; 1: vldm %1!,{s0}; vldm %2!,{s1}; vldm %3,{s2-s3};"
+				"add %3,%3,%5; vmul.f32 s0,s0,s1; vsub.f32 s2,s8,s2; vsub.f32 s3,s9,s3; vmla.f32 s12,s0,s2;"
+				"vmla.f32 s13,s0,s3; bmi 2f; vldm %4!,{s0}; vmul.f32 s0,s0,s1; vmla.f32 s16,s0,s2;"
+				"vmla.f32 s17,s0,s3; 2: subs %0,%0,%8; bne 1b; vstm %10,{s16}; vstm %9,{s12}; vmov.f32 %6,s13;"
+				"vmov.f32 %7,s17; b 6f; 3: cmp %0,#0; 4: vldm %1!,{s0}; vldm %2!,{s1}; vldm %3,{s2-s5};"
+				"add %3,%3,%5; vmul.f32 s0,s0,s1; vsub.f32 s2,s8,s2; vsub.f32 s3,s9,s3; vsub.f32 s4,s10,s4;"
+				"vsub.f32 s5,s11,s5; vmla.f32 s12,s0,s2; vmla.f32 s13,s0,s3; vmla.f32 s14,s0,s4;"
+				"vmla.f32 s15,s0,s5; bmi 5f; vldm %4!,{s0}; vmul.f32 s0,s0,s1; vmla.f32 s16,s0,s2;"
+				"vmla.f32 s17,s0,s3; vmla.f32 s18,s0,s4; vmla.f32 s19,s0,s5; 5: subs %0,%0,%8; bne 4b;"
+				"vstm %10,{s16-s18}; vstm %9,{s12-s14}; vmov.f32 %6,s15; vmov.f32 %7,s19; 6:"
+				: "+r"(u), "+r"(wj), "+r"(dj), "+r"(at), "+r"(vj), "+r"(row), "=t"(by_w), "=t"(by_v)
+				: "r"(one), "r"(to), "r"(to + also), "m"(j)
+				: "s8", "s9", "s10", "s11", "s12", "s13", "s14", "s15", "s16", "s17", "s18", "s19",
+				GP__ARM_S0_S7);
+			if (end - c < most) break;
+			to[also + most - 1] = by_v;
+			to[most - 1] = by_w;
+		}
+#else
+		GP__EACH(j, n) own[j] = w[j * step] * d[j];
+		for (; c < end; c++, to++) {
+			const odvgp_real *a = own, *vj = v, *dj = d, *at = z + c;
+			odvgp_real u = product ? 0 : r->u[c], s = to[0], t = to[also];
+			do {
+				odvgp_real off = u - *at;
+				s += *a * off;
+				if (v) t += *vj++ * *dj++ * off;
+				at += columns;
+			} while (++a < own + n);
+			to[also] = t;
+			to[0] = s;
 		}
 #endif
-		GP__EACH(j, c < end ? n : 0) {
-			odvgp_real a = w[j] * d[j], b = v ? v[j] * d[j] : 0, by;
-			for (size_t k = c; k < end; k++) {
-				odvgp_real off = (product ? 0 : r->u[k]) - z[j * columns + k];
-				if (GP__ROWS_BY_COLUMN(group))
-					gp__rows_column(r->v.variance[k], off, &by), off *= by;
-				to[k] += a * off;
-				if (v) to[k + also] += b * off;
-			}
-		}
 	}
 }
 
@@ -14721,17 +14730,25 @@ static void gp__row_gradients(gp__row *r, size_t i, size_t n, const odvgp_gradie
 		const uint32_t mixed = p->flags & GP__ROWS_MIXED;
 		size_t q = r->first + k % P, f = mixed ? 0 : q, last = mixed ? p->F : q + 1;
 		GP__EACH(d, D) by_x[d] = k < P && GP__ROWS_D ? v->A[d * P + k] : 0;
-		for (size_t g = 0, c = 0, end = 0; g < p->groups; g++)
-			for (end += v->group[g] >> 8; c < end; c++) {
-				odvgp_real d = by_u[c], by = times * v->factor[c];
-				uint32_t geometry = v->group[g] & 255, x = v->source[c];
+		const odvgp_real *factor = v->factor;
+		const uint32_t *x = v->source;
+		for (size_t g = 0; g < p->groups; g++) {
+			uint32_t geometry = v->group[g] & 255;
+			const odvgp_real *end = factor + (v->group[g] >> 8);
+			odvgp_real by = geometry == GP__INNER_PRODUCT ? GP__R(-0.5) * times : times;
+			for (; factor < end; by_u++) {
+				odvgp_real d = *by_u * *factor, *sum = by_x + *x++;
 				if (geometry == GP__CIRCLE && GP__KERNEL_HAS(GP__PERIODIC)) {
 					/* (cos, sin) moves along (-sin, cos) */
-					d = (by_u[c + 1] * r->u[c] - d * r->u[c + 1]) * GP__R(6.28318530717958647692);
-					c++;
+					const odvgp_real *u = r->u + (factor - v->factor);
+					d = (by_u[1] * u[0] - by_u[0] * u[1]) * *factor++ * GP__R(6.28318530717958647692);
+					by_u++;
+					x++;
 				}
-				by_x[x] += (geometry == GP__INNER_PRODUCT ? GP__R(-0.5) : 1) * by * d;
+				factor++;
+				*sum += by * d;
 			}
+		}
 		for (; out && f < last; f++) {
 			odvgp_real w = r->bad ? 0 : v->y_scale[f] * (mixed ? v->mixing[f * p->P + q] : 1);
 			if (k >= P) w *= w;
