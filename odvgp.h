@@ -2326,11 +2326,11 @@ static inline float gp__arm_sqrt(float x)
 	%2, ... */
 #define GP__ARM_S0_S7 "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "cc", "memory"
 #define GP__ARM_ROW(row, sum) \
-	"vldm " row "!, {s4-s7}; vmla.f32 " sum ", s0, s4; vmla.f32 " sum ", s1, s5;" \
-	"vmla.f32 " sum ", s2, s6; vmla.f32 " sum ", s3, s7;"
+	"vldm " row "!,{s4-s7}; vmla.f32 " sum ",s0,s4; vmla.f32 " sum ",s1,s5;" \
+	"vmla.f32 " sum ",s2,s6; vmla.f32 " sum ",s3,s7;"
 #define GP__ARM_ADD(row, w) \
-	"vldm " row "!, {s4-s7}; vmla.f32 s0, s4, " w "; vmla.f32 s1, s5, " w ";" \
-	"vmla.f32 s2, s6, " w "; vmla.f32 s3, s7, " w ";"
+	"vldm " row "!,{s4-s7}; vmla.f32 s0,s4," w "; vmla.f32 s1,s5," w ";" \
+	"vmla.f32 s2,s6," w "; vmla.f32 s3,s7," w ";"
 #define GP__ARM_BY(width, n, code, ...) \
 	if ((n) >= width) { \
 		size_t k = (size_t)(n) / width; \
@@ -2350,9 +2350,9 @@ static inline float gp__arm_sqrt(float x)
 			"+r"(to), "+t"(w))
 #define GP__ARM_TURN(n, x, c, s, v) \
 	GP__ARM_BY(2, n, \
-			"vldm %1, {s0-s1}; vldm %2!, {s2-s3}; vldm %3!, {s4-s5}; vmul.f32 s6, s2, s0;" \
-			"vmla.f32 s6, s4, %4; vmul.f32 %4, s2, %4; vmls.f32 %4, s4, s0; vmul.f32 s7, s3, s1;" \
-			"vmla.f32 s7, s5, %4; vmul.f32 %4, s3, %4; vmls.f32 %4, s5, s1; vstm %1!, {s6-s7};", \
+			"vldm %1,{s0-s1}; vldm %2!,{s2-s3}; vldm %3!,{s4-s5}; vmul.f32 s6,s2,s0;" \
+			"vmla.f32 s6,s4,%4; vmul.f32 %4,s2,%4; vmls.f32 %4,s4,s0; vmul.f32 s7,s3,s1;" \
+			"vmla.f32 s7,s5,%4; vmul.f32 %4,s3,%4; vmls.f32 %4,s5,s1; vstm %1!,{s6-s7};", \
 			"+r"(x), "+r"(c), "+r"(s), "+t"(v))
 #ifdef ODVGP_FLOAT
 #define GP__EPS  FLT_EPSILON
@@ -14036,7 +14036,8 @@ typedef struct gp__row {
 	gp__compact_view v;
 	size_t first, P; /* the unit's processes */
 	int bad; /* X is not finite here: the prior's moments stand */
-	int single; /* one base kernel of a distance: k(x,x) is its variance */
+	char single; /* one base kernel of a distance: k(x,x) is its variance */
+	char flat; /* for gradients: k(x,x) does not depend on x */
 	/* [columns]; [room], k(Z,x) of beta's points and an expression's operands; [P] of all units */
 	odvgp_real *u, *A, *mean, *var;
 	size_t room;
@@ -14079,12 +14080,15 @@ static size_t gp__row_init(const gp__compact *p, gp__row *r, size_t more, void *
 }
 
 #ifdef ODVGP_PREDICT_ONLY
-GP__INLINE odvgp_real gp__rows_dot(size_t n, const odvgp_real *a, const odvgp_real *b)
+/*	*at . b; *at moves behind its n numbers. */
+GP__INLINE odvgp_real gp__rows_dot(size_t n, const odvgp_real **at, const odvgp_real *b)
 {
+	const odvgp_real *a = *at;
 	odvgp_real sum = 0;
 	GP__ARM_DOT(n, a, b, sum)
 	if (n > 0) do sum += *a++ * *b++;
 		while (--n > 0);
+	*at = a;
 	return sum;
 }
 
@@ -14284,23 +14288,24 @@ static odvgp_real gp__rows_solve(size_t n, const odvgp_real *L, odvgp_real *x)
 		const float *a = L, *b = a + i + 1, *c = b + i + 2, *at = x;
 		size_t k = i / 4;
 		L = c + i + 3;
-		__asm__ volatile("vmov s8, s9, %7, %7; vmov s10, s11, %7, %7; b 2f; 1: vldm %0!, {s0-s3};"
+		__asm__ volatile("vmov s8,s9,%7,%7; vmov s10,s11,%7,%7; b 2f; 1: vldm %0!,{s0-s3};"
 			GP__ARM_ROW("%1", "s8") GP__ARM_ROW("%2", "s9") GP__ARM_ROW("%3", "s10")
 			GP__ARM_ROW("%4", "s11") "2: subs %5,%5,#1;bcs 1b;"
-			"vldm %0, {s0-s3}; vldm %1, {s7}; vsub.f32 s8, s0, s8; vmul.f32 s8, s8, s7;"
-			"vldm %2, {s6-s7}; vmla.f32 s9, s8, s6; vsub.f32 s9, s1, s9; vmul.f32 s9, s9, s7;"
-			"vldm %3, {s5-s7}; vmla.f32 s10, s8, s5; vmla.f32 s10, s9, s6; vsub.f32 s10, s2, s10;"
-			"vmul.f32 s10, s10, s7; vldm %4!, {s4-s7}; vmla.f32 s11, s8, s4; vmla.f32 s11, s9, s5;"
+			"vldm %0,{s0-s3}; vldm %1,{s7}; vsub.f32 s8,s0,s8; vmul.f32 s8,s8,s7;"
+			"vldm %2,{s6-s7}; vmla.f32 s9,s8,s6; vsub.f32 s9,s1,s9; vmul.f32 s9,s9,s7;"
+			"vldm %3,{s5-s7}; vmla.f32 s10,s8,s5; vmla.f32 s10,s9,s6; vsub.f32 s10,s2,s10;"
+			"vmul.f32 s10,s10,s7; vldm %4!,{s4-s7}; vmla.f32 s11,s8,s4; vmla.f32 s11,s9,s5;"
 			"vmla.f32 s11,s10,s6;vsub.f32 s11,s3,s11;vmul.f32 s11,s11,s7;vstm %0,{s8-s11};"
-			"vmla.f32 %6, s8, s8; vmla.f32 %6, s9, s9; vmla.f32 %6, s10, s10; vmla.f32 %6, s11, s11"
+			"vmla.f32 %6,s8,s8; vmla.f32 %6,s9,s9; vmla.f32 %6,s10,s10; vmla.f32 %6,s11,s11"
 			: "+r"(at), "+r"(a), "+r"(b), "+r"(c), "+r"(L), "+r"(k), "+t"(square)
 			: "r"(0) : "s8", "s9", "s10", "s11", GP__ARM_S0_S7);
 	}
 #endif
 	while (i < n) {
-		x[i] = (x[i] - gp__rows_dot(i, L, x)) * L[i];
+		odvgp_real sum = gp__rows_dot(i, &L, x);
+		x[i] = (x[i] - sum) * *L++;
 		square += x[i] * x[i];
-		L += ++i;
+		i++;
 	}
 	return square;
 }
@@ -14310,11 +14315,13 @@ static odvgp_real gp__rows_product(
 		size_t n, const odvgp_real **R, const odvgp_real *A, odvgp_real *T)
 {
 	odvgp_real square = 0;
-	for (; n > 0; *R += n--, A++) {
-		odvgp_real sum = gp__rows_dot(n, *R, A);
+	const odvgp_real *row = *R;
+	for (; n > 0; n--, A++) {
+		odvgp_real sum = gp__rows_dot(n, &row, A);
 		if (T) *T++ = sum;
 		square += sum * sum;
 	}
+	*R = row;
 	return square;
 }
 
@@ -14385,23 +14392,23 @@ GP__NOINLINE void gp__row_radial(const gp__row *r, uint32_t node, size_t before,
 	size_t bits, skip = (columns - own) * sizeof *Z;
 	n = 16 * (n - 1) + 8 * ((own - 1) / 2 % 2) + 4 * (own % 2) + 2u * (own > 2) +
 		(size_t)GP__ROWS_MATERN(kind);
-	__asm__ volatile(".syntax unified\n vldm %6, {s14-s15}; vldm %9, {s9-s12}; b 3f;"
-			"1: vldm %1!, {s3}; vsub.f32 s1, s14, s3; vmul.f32 s0, s1, s1; add %0, %6, #4; bmi 5f;"
-			"tst %4, #1; b 4f;"
-			"3: lsls %5, %4, #30; bcs 1b; vldm %1!, {s3-s4}; vsub.f32 s1, s14, s3;"
-			"vsub.f32 s2, s15, s4; vmul.f32 s0, s1, s1; vmla.f32 s0, s2, s2; bpl 4f; add %0, %6, #8;"
-			"5: tst %4, #8; beq 6f; vldm %0!, {s1-s2}; vldm %1!, {s3-s4}; vsub.f32 s1, s1, s3;"
-			"vsub.f32 s2, s2, s4; vmla.f32 s0, s1, s1; vmla.f32 s0, s2, s2; cmp %0, %7; beq 8f;"
-			"6: vldm %0!, {s1-s4}; vldm %1!, {s5-s8}; vsub.f32 s1, s1, s5; vsub.f32 s2, s2, s6;"
-			"vsub.f32 s3, s3, s7; vsub.f32 s4, s4, s8; vmla.f32 s0, s1, s1; vmla.f32 s0, s2, s2;"
-			"vmla.f32 s0, s3, s3; vmla.f32 s0, s4, s4; cmp %0, %7; bne 6b; 8: tst %4, #1;"
-			"4: vldm %8, {s1-s8}; vmul.f32 s0, s0, s9; beq 7f; vsqrt.f32 s0, s0;"
-			"vldm %9, {s9-s12}; vmla.f32 s11, s10, s0; vmla.f32 s12, s11, s0; vstm %3!, {s0};"
-			"7: vsub.f32 s13, s1, s0; vmov %5, s13; vsub.f32 s13, s1, s13; vsub.f32 s13, s13, s0;"
-			"vmla.f32 s3, s2, s13; vmla.f32 s4, s3, s13; vmla.f32 s5, s4, s13;"
-			"vmla.f32 s6, s5, s13; vmla.f32 s7, s6, s13; vmla.f32 s8, s7, s13;"
+	__asm__ volatile(".syntax unified\n vldm %6,{s14-s15}; vldm %9,{s9-s12}; b 3f;"
+			"1: vldm %1!,{s3}; vsub.f32 s1,s14,s3; vmul.f32 s0,s1,s1; add %0,%6,#4; bmi 5f;"
+			"tst %4,#1; b 4f;"
+			"3: lsls %5,%4,#30; bcs 1b; vldm %1!,{s3-s4}; vsub.f32 s1,s14,s3;"
+			"vsub.f32 s2,s15,s4; vmul.f32 s0,s1,s1; vmla.f32 s0,s2,s2; bpl 4f; add %0,%6,#8;"
+			"5: tst %4,#8; beq 6f; vldm %0!,{s1-s2}; vldm %1!,{s3-s4}; vsub.f32 s1,s1,s3;"
+			"vsub.f32 s2,s2,s4; vmla.f32 s0,s1,s1; vmla.f32 s0,s2,s2; cmp %0,%7; beq 8f;"
+			"6: vldm %0!,{s1-s4}; vldm %1!,{s5-s8}; vsub.f32 s1,s1,s5; vsub.f32 s2,s2,s6;"
+			"vsub.f32 s3,s3,s7; vsub.f32 s4,s4,s8; vmla.f32 s0,s1,s1; vmla.f32 s0,s2,s2;"
+			"vmla.f32 s0,s3,s3; vmla.f32 s0,s4,s4; cmp %0,%7; bne 6b; 8: tst %4,#1;"
+			"4: vldm %8,{s1-s8}; vmul.f32 s0,s0,s9; beq 7f; vsqrt.f32 s0,s0;"
+			"vldm %9,{s9-s12}; vmla.f32 s11,s10,s0; vmla.f32 s12,s11,s0; vstm %3!,{s0};"
+			"7: vsub.f32 s13,s1,s0; vmov %5,s13; vsub.f32 s13,s1,s13; vsub.f32 s13,s13,s0;"
+			"vmla.f32 s3,s2,s13; vmla.f32 s4,s3,s13; vmla.f32 s5,s4,s13;"
+			"vmla.f32 s6,s5,s13; vmla.f32 s7,s6,s13; vmla.f32 s8,s7,s13;"
 			"vmov %0,s8;add %0,%0,%5,lsl #23;cmp %5,%11;it lt;movlt %0,#0;"
-			"vmov s8, %0; vmul.f32 s8, s8, s12; vstm %2!, {s8};"
+			"vmov s8,%0; vmul.f32 s8,s8,s12; vstm %2!,{s8};"
 			"add %1,%1,%10;subs %4,%4,#16;bcs 3b;"
 			: "=&r"(x), "+&r"(Z), "+&r"(to), "+&r"(at), "+&r"(n), "=&r"(bits)
 			: "r"(u), "r"(end), "r"(power), "r"(law), "r"(skip), "r"(GP__POWER_LEAST)
@@ -14498,7 +14505,7 @@ GP__INLINE void gp__row_nodes(
 			uint32_t kind = r->v.node[t] & 255;
 			if (kind < GP__ROWS_SUM) {
 				gp__row_leaf(r, t, m, Z, top, more ? d : top);
-				if (more && GP__ROWS_RADIAL(kind))
+				if (more && GP__ROWS_RADIAL(kind) && Z != r->u)
 					gp__rows_slopes(kind, r->v.par[3 * t + 1], m, top, d);
 				top += m;
 				if (more) d += GP__ROWS_SLOPES(r->p);
@@ -14535,7 +14542,7 @@ static void gp__row_sums(gp__row *r, size_t n, const odvgp_real *a)
 {
 	size_t P = r->P;
 	odvgp_real *mean = r->mean + r->first;
-	if (P == 1) *mean += gp__rows_dot(n, r->A, a);
+	if (P == 1) *mean += gp__rows_dot(n, &a, r->A);
 	else
 		for (const odvgp_real *k = r->A; n > 0; n--, k++)
 			GP__EACH(q, P) mean[q] += *k * *a++;
@@ -14564,14 +14571,6 @@ static void gp__row_slopes(const gp__row *r, size_t n, const odvgp_real *z, cons
 {
 	const size_t columns = r->p->columns, also = v ? r->P * columns : 0;
 	odvgp_real *slope = r->slope + (z == r->u ? r->p->M : 0), *own = v || q >= r->P ? r->T : r->A;
-#ifdef GP__ARM_ROWS
-	static const odvgp_real none[4] = {0};
-	if (step > 1) {
-		GP__EACH(j, n) own[j] = w[j * step];
-		w = own;
-		step = 1;
-	}
-#endif
 	for (const uint32_t *node = r->v.node, *last = node + r->p->nodes; node < last; node++) {
 		const odvgp_real *d = slope;
 		uint32_t g = *node >> 8 & 255, group = r->v.group[g];
@@ -14581,51 +14580,43 @@ static void gp__row_slopes(const gp__row *r, size_t n, const odvgp_real *z, cons
 		if (g == 255 || (z == r->u && !product)) continue;
 		size_t c = gp__row_before(r, g), end = c + (group >> 8);
 		odvgp_real *to = r->by_u + q * columns + c;
-		if (GP__ROWS_BY_COLUMN(group)) {
-			GP__EACH(j, n)
-				for (size_t k = 0; c + k < end; k++) {
-					odvgp_real by, off = r->u[c + k] - z[j * columns + c + k];
-					gp__rows_column(r->v.variance[c + k], off, &by);
-					off *= by * d[j];
-					to[k] += w[j * step] * off;
-					if (v) to[k + also] += v[j] * off;
-				}
-			continue;
-		}
 #ifdef GP__ARM_ROWS
-		for (size_t most; c < end; c += most, to += most) {
+		static const odvgp_real none[4] = {0};
+		const odvgp_real *from = step > 1 ? own : w;
+		if (step > 1) GP__EACH(j, n) own[j] = w[j * step];
+		for (size_t most; c < end && !GP__ROWS_BY_COLUMN(group); c += most, to += most) {
 			/* two or four columns; numbers follow the last one. s8-s11: u, s12-s19: sums */
-			const odvgp_real *wj = w, *vj = v, *dj = d, *at = z + c, *u = product ? none : r->u + c;
-			size_t j = v ? n : 0 - n, one = v ? 1 : (size_t)0 - 1; /* negative without v */
-			size_t four = end - c > 2, row = 2 * columns * sizeof *z + four;
-			odvgp_real by_w, by_v;
-			most = 2 + 2 * four;
-			__asm__ volatile("vldm %0,{s8-s11}; vldm %9,{s12-s15}; vldm %10,{s16-s19}; ldr %0,%11;"
-				"lsrs %5,%5,#1; bcs 3f; cmp %0,#0; 1: vldm %1!,{s0}; vldm %2!,{s1}; vldm %3,{s2-s3};"
-				"add %3,%3,%5; vmul.f32 s0,s0,s1; vsub.f32 s2,s8,s2; vsub.f32 s3,s9,s3; vmla.f32 s12,s0,s2;"
-				"vmla.f32 s13,s0,s3; bmi 2f; vldm %4!,{s0}; vmul.f32 s0,s0,s1; vmla.f32 s16,s0,s2;"
-				"vmla.f32 s17,s0,s3; 2: subs %0,%0,%8; bne 1b; vstm %10,{s16}; vstm %9,{s12}; vmov.f32 %6,s13;"
-				"vmov.f32 %7,s17; b 6f; 3: cmp %0,#0; 4: vldm %1!,{s0}; vldm %2!,{s1}; vldm %3,{s2-s5};"
+			const odvgp_real *wj = from, *vj = v, *dj = d, *at = z + c, *u = product ? none : r->u + c;
+			odvgp_real *second = to + also;
+			size_t left = end - c, j = v ? n : 0 - n, one = v ? 1 : (size_t)0 - 1; /* < 0 without v */
+			most = left > 2 ? 4 : 2;
+			__asm__ volatile("vldm %0,{s8-s11}; ldr %0,%8; vldm %0,{s12-s15}; ldr %0,%9; vldm %0,{s16-s19};"
+				"ldr %0,%10; cmp %0,#2; ldr %0,%7; bhi 3f; cmp %0,#0; 1: vldm %1!,{s0}; vldm %2!,{s1};"
+				"vldm %3,{s2-s3}; add %3,%3,%5; vmul.f32 s0,s0,s1; vsub.f32 s2,s8,s2; vsub.f32 s3,s9,s3;"
+				"vmla.f32 s12,s0,s2; vmla.f32 s13,s0,s3; bmi 2f; vldm %4!,{s0}; vmul.f32 s0,s0,s1;"
+				"vmla.f32 s16,s0,s2; vmla.f32 s17,s0,s3; 2: subs %0,%0,%6; bne 1b; ldr %0,%9; ldr %1,%8;"
+				"ldr %2,%10; vstm %0!,{s16}; vstm %1!,{s12}; cmp %2,#1; beq 6f; vstm %0,{s17};"
+				"vstm %1,{s13}; b 6f; 3: cmp %0,#0; 4: vldm %1!,{s0}; vldm %2!,{s1}; vldm %3,{s2-s5};"
 				"add %3,%3,%5; vmul.f32 s0,s0,s1; vsub.f32 s2,s8,s2; vsub.f32 s3,s9,s3; vsub.f32 s4,s10,s4;"
 				"vsub.f32 s5,s11,s5; vmla.f32 s12,s0,s2; vmla.f32 s13,s0,s3; vmla.f32 s14,s0,s4;"
 				"vmla.f32 s15,s0,s5; bmi 5f; vldm %4!,{s0}; vmul.f32 s0,s0,s1; vmla.f32 s16,s0,s2;"
-				"vmla.f32 s17,s0,s3; vmla.f32 s18,s0,s4; vmla.f32 s19,s0,s5; 5: subs %0,%0,%8; bne 4b;"
-				"vstm %10,{s16-s18}; vstm %9,{s12-s14}; vmov.f32 %6,s15; vmov.f32 %7,s19; 6:"
-				: "+r"(u), "+r"(wj), "+r"(dj), "+r"(at), "+r"(vj), "+r"(row), "=t"(by_w), "=t"(by_v)
-				: "r"(one), "r"(to), "r"(to + also), "m"(j)
+				"vmla.f32 s17,s0,s3; vmla.f32 s18,s0,s4; vmla.f32 s19,s0,s5; 5: subs %0,%0,%6; bne 4b;"
+				"ldr %0,%9; ldr %1,%8; ldr %2,%10; vstm %0!,{s16-s18}; vstm %1!,{s12-s14}; cmp %2,#3;"
+				"beq 6f; vstm %0,{s19}; vstm %1,{s15}; 6:"
+				: "+r"(u), "+r"(wj), "+r"(dj), "+r"(at), "+r"(vj)
+				: "r"(columns * sizeof *z), "r"(one), "m"(j), "m"(to), "m"(second), "m"(left)
 				: "s8", "s9", "s10", "s11", "s12", "s13", "s14", "s15", "s16", "s17", "s18", "s19",
 				GP__ARM_S0_S7);
-			if (end - c < most) break;
-			to[also + most - 1] = by_v;
-			to[most - 1] = by_w;
 		}
-#else
+		if (!GP__ROWS_BY_COLUMN(group)) continue;
+#endif
 		GP__EACH(j, n) own[j] = w[j * step] * d[j];
 		for (; c < end; c++, to++) {
 			const odvgp_real *a = own, *vj = v, *dj = d, *at = z + c;
 			odvgp_real u = product ? 0 : r->u[c], s = to[0], t = to[also];
 			do {
-				odvgp_real off = u - *at;
+				odvgp_real off = u - *at, by;
+				if (GP__ROWS_BY_COLUMN(group)) gp__rows_column(r->v.variance[c], off, &by), off *= by;
 				s += *a * off;
 				if (v) t += *vj++ * *dj++ * off;
 				at += columns;
@@ -14633,7 +14624,6 @@ static void gp__row_slopes(const gp__row *r, size_t n, const odvgp_real *z, cons
 			to[also] = t;
 			to[0] = s;
 		}
-#endif
 	}
 }
 
@@ -14700,6 +14690,11 @@ static void gp__row_gradients(gp__row *r, size_t i, size_t n, const odvgp_gradie
 	if (!to) {
 		for (odvgp_real *by = r->by_u; by < r->by_x; by++) *by = 0;
 		r->room = GP__MIN((size_t)(r->mean - r->A), (size_t)(r->by_u - r->slope));
+		r->flat = 1;
+		GP__EACH(t, p->nodes) {
+			uint32_t kind = v->node[t] & 255;
+			r->flat &= kind >= GP__ROWS_SUM || GP__ROWS_RADIAL(kind);
+		}
 		return;
 	}
 	GP__EACH(q, P) {
@@ -14722,7 +14717,7 @@ static void gp__row_gradients(gp__row *r, size_t i, size_t n, const odvgp_gradie
 		if (dense) gp__rows_solve_back(M, v->L, c);
 		if (p->flags & GP__ROWS_NO_ALPHA) gp__row_slopes(r, M, v->beta, c, 1, q + P, NULL);
 		else gp__row_slopes(r, M, v->beta, v->alpha + q, P, q, c);
-		if (!r->single) gp__row_slopes(r, 1, r->u, c + M, 1, q + P, NULL);
+		if (!r->flat) gp__row_slopes(r, 1, r->u, c + M, 1, q + P, NULL);
 	}
 	for (size_t k = 0; k < 2 * P; k++) {
 		const odvgp_real *by_u = r->by_u + k * C, times = k < P ? 2 : -4;
