@@ -1521,12 +1521,13 @@ ODVGP_API odvgp_status odvgp_init_data(odvgp_model *model, const odvgp_real *X,
 ODVGP_API odvgp_status odvgp_init_q(odvgp_model *model, odvgp_info *info);
 
 /*	Improve hyperparameters, noise, prior mean and Z_beta by L-BFGS on the collapsed bound ([VFE])
-	of random rows, then set q to its optimum on all rows (odvgp_fit_q): training begins near its
-	end. Call odvgp_init_data first; a second call, on more rows, refines. Fixed slots stay;
-	bounds, priors and jitter hold. The collapsed bound has one noise: with noise_per_output it
-	starts at their geometric mean and ends as all of them. If the bound on some of the rows would
-	fall, as rounding can make it with FREE in float, nothing changes. Empties Adam's moments;
-	schedules and the count of steps continue.
+	of random rows, then set q to its optimum (odvgp_fit_q): on all rows, or where these are 20
+	times as many and natural steps on minibatches, which forget rows, follow, on those. Training
+	begins near its end. Call odvgp_init_data first; a second call, on more rows, refines. Fixed
+	slots stay; bounds, priors and jitter hold. The collapsed bound has one noise: with
+	noise_per_output it starts at their geometric mean and ends as all of them. If the bound on some
+	of the rows would fall, as rounding can make it with FREE in float, nothing changes. Empties
+	Adam's moments; schedules and the count of steps continue.
 	Another likelihood than the Gaussian gets kernel, prior mean, Z_beta, scale, shape, size or
 	precision from a regression on pseudo-targets: y itself (STUDENTT, LAPLACE, HETEROSCEDASTIC); -1
 	to 1 (ORDINAL); -6 or 6 for other classes, for several functions one against the rest (up to
@@ -22751,7 +22752,8 @@ typedef struct {
 	odvgp_model *m;
 	const odvgp_blas *blas;
 	const gp__node *node; /* the tape's */
-	const odvgp_real *X, *Y;
+	const odvgp_real *X, *Y; /* [N,D], [N,T] */
+	ptrdiff_t N;
 	odvgp_info *info;
 	int gamma; /* gamma's features: GP__..._GAMMA */
 	/* features of beta, of gamma, of both; solved for: weights [from, to) of outputs [first, last),
@@ -22779,6 +22781,7 @@ static void gp__fit_open(
 	f->node = u->model->tape.node;
 	f->X = X;
 	f->Y = Y;
+	f->N = f->m->cfg.N;
 	f->info = info;
 }
 
@@ -22949,7 +22952,7 @@ static void gp__fit_visit(gp__total *total, ptrdiff_t shard, odvgp_info *info)
 	gp__fit *f = (gp__fit *)total->arg;
 	odvgp_model *m = f->m;
 	gp__sums *sums = total->sums, *of_tile = m->tape.sums;
-	ptrdiff_t N = m->cfg.N, tile = m->cfg.tile, at = gp__shard_row(m, N, shard),
+	ptrdiff_t N = f->N, tile = m->cfg.tile, at = gp__shard_row(m, N, shard),
 			  to = gp__shard_row(m, N, shard + 1);
 	of_tile->weight = of_tile->logs = 0;
 	for (; at < to && !sums->status; at += tile)
@@ -22962,7 +22965,7 @@ static odvgp_status gp__fit_sums(gp__fit *f)
 {
 	odvgp_model *m = f->m;
 	const gp__sums *sums = f->total.sums;
-	gp__rows rows = gp__rows_plain(f->X, f->Y, m->cfg.N);
+	gp__rows rows = gp__rows_plain(f->X, f->Y, f->N);
 	f->total.m = m;
 	f->total.rows = &rows;
 	f->total.visit = gp__fit_visit;
@@ -23436,7 +23439,7 @@ static odvgp_status gp__fit_best(gp__fit *f, void *scratch, size_t bytes)
 	if (f->u->cov_part->v_sqrt && f->gamma != GP__WHITE_GAMMA) {
 		f->gamma = GP__WHITE_GAMMA;
 		gp__fit_prior(f);
-		s = gp__watch_at(m, ODVGP_PHASE_FIT_Q, 0, m->cfg.N, NULL, f->info);
+		s = gp__watch_at(m, ODVGP_PHASE_FIT_Q, 0, f->N, NULL, f->info);
 		if (!s) s = gp__fit_sums(f);
 	}
 	if (!s) s = gp__fit_outputs(f, gp__optima[f->u->cov_part->optimum]);
@@ -23449,7 +23452,7 @@ static odvgp_status gp__fit_q(gp__fit *f, void *scratch, size_t bytes)
 {
 	odvgp_model *m = f->m;
 	odvgp_info *info = f->info;
-	odvgp_status s = gp__watch_at(m, ODVGP_PHASE_FIT_Q, 0, m->cfg.N, NULL, info);
+	odvgp_status s = gp__watch_at(m, ODVGP_PHASE_FIT_Q, 0, f->N, NULL, info);
 	if (s) return s;
 	if (m->units > 1) return gp__unsupported(info, "model", gp__one_layer_only);
 	if (m->slot_mixing)
@@ -27440,6 +27443,8 @@ static odvgp_status gp__warm_settle(
 	from its result must come further than from the values before. */
 #define GP__TRIAL_ROWS 1024
 #define GP__TRIAL_STEPS 50
+/*	Times its rows. */
+#define GP__WARM_PART 20
 static int gp__warm_is_tried(const odvgp_model *m)
 {
 	int classes = m->y.lik->flags & GP__LIK_CLASSES && !(m->y.lik->flags & GP__LIK_FACTORS);
@@ -27747,6 +27752,21 @@ static double gp__warm_bound(const gp__warm_work *w, odvgp_model *m)
 	return s ? -HUGE_VAL : (double)elbo;
 }
 
+/*	q's optimum on all rows, or on the subset, if these are many and natural steps forget them: each
+	keeps 1 - step of what q knew. */
+static odvgp_status gp__warm_fit_q(const gp__warm_work *w, odvgp_model *m, odvgp_info *info)
+{
+	const odvgp_config *c = &m->cfg;
+	gp__fit f;
+	gp__fit_open(&f, m->unit, w->X, w->Y, info);
+	if (c->optim.natgrad && c->optim.batch < f.N && f.N / GP__WARM_PART >= w->cfg.N) {
+		f.X = w->X_subset;
+		f.Y = w->Y_subset;
+		f.N = w->cfg.N;
+	}
+	return gp__fit_q(&f, w->rest, w->rest_bytes);
+}
+
 /*	What the auxiliary model found becomes the model's, unless its bound would fall. `tried`: that
 	of a trial before, which needs the auxiliary model's memory. */
 static odvgp_status gp__warm_take(
@@ -27765,7 +27785,7 @@ static odvgp_status gp__warm_take(
 	if (m->extent > 1 && !gp__is_pseudo(m) && m->par.slot[m->slot_lik_params].trainable)
 		gp__warm_noise(m, (double)gp__noise(aux));
 	if (gp__is_pseudo(m)) s = gp__warm_pseudo(w, m, aux, info);
-	else if (gp__warm_fits_q(m)) s = odvgp_fit_q(m, w->X, w->Y, NULL, w->rest, w->rest_bytes, info);
+	else if (gp__warm_fits_q(m)) s = gp__warm_fit_q(w, m, info);
 	int better = !s && gp__warm_bound(w, m) >= before;
 	if (!s && (s = gp__stop_status(m, info)) == ODVGP_OK) s = gp__read_status(m, info);
 	if (!s && better) {

@@ -456,6 +456,8 @@ static int run_train(options *o)
 	w.watch->start = 0;
 	catch_signals();
 	if (t.limit > 0) watch_allow(w.watch, begin + t.limit + 1, 0);
+	/* What a race has learned before a signal needs a model. */
+	if (race && race->raced && stop_signal) watch_allow(w.watch, HUGE_VAL, GRACE);
 	if (!resume) ready = model_start(model, o, &d, &w);
 	training_begin(&t, &d, &w, model, block);
 	training_calibrates(&t, &d, o, isa);

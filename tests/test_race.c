@@ -646,6 +646,52 @@ TEST(it_may_end_early)
 	free(w);
 }
 
+typedef struct countdown {
+	int left;
+} countdown;
+
+static int stop_after(void *user, const odvgp_progress *p)
+{
+	countdown *c = user;
+	(void)p;
+	return c->left-- <= 0;
+}
+
+/*  Wherever the watch ends it, the best entry so far is the winner: it can be saved, and the others
+    are gone. Before a first warm start is over there is none. */
+TEST(stopped_it_keeps_the_best_so_far)
+{
+	world *w = NEW(world, 1);
+	int ended = 0, none = 0, warm = 0, scored = 0;
+	for (int most = 0; !ended; most += 1 + most / 3) {
+		countdown c = {most};
+		odvgp_watch watch = {stop_after, &c};
+		world_of_any_steps(w);
+		w->r.watch = &watch;
+		odvgp_status s = race_run(&w->r);
+		race_entry *e = &w->list[w->r.winner];
+		ended = s == ODVGP_OK;
+		if (!ended) CHECK_STATUS(s, ODVGP_E_STOPPED);
+		for (int i = 0; i < ENTRIES && !ended; i++) {
+			CHECK(i == w->r.winner || (!w->list[i].model && !w->list[i].file));
+			CHECK(w->list[i].mean <= e->mean);
+		}
+		int kept = e->model || e->file;
+		none += !ended && !kept;
+		warm += !ended && kept && !isfinite(e->mean);
+		scored += !ended && kept && isfinite(e->mean);
+		CHECK(kept || !isfinite(e->mean));
+		w->r.watch = NULL;
+		CHECK_STATUS(race_wake(&w->r, e), ODVGP_OK);
+		if (kept) CHECK(odvgp_save_size(e->model, 0, NULL) > 0);
+		if (kept) CHECK_INT(odvgp_steps_done(e->model), e->done);
+		race_free(&w->r);
+		CHECK(heap_used == 0);
+	}
+	CHECK_SAY(none && warm && scored, "%d %d %d", none, warm, scored);
+	free(w);
+}
+
 TEST(what_fails_is_out)
 {
 	world *w = NEW(world, 1);
@@ -851,6 +897,7 @@ int main(int argc, char **argv)
 	RUN(a_judge_sees_moments_and_refuses);
 	RUN(the_costlier_entry_has_to_be_clearly_better);
 	RUN(it_may_end_early);
+	RUN(stopped_it_keeps_the_best_so_far);
 	RUN(what_fails_is_out);
 	RUN(what_has_no_memory_is_out);
 	RUN(the_rest_of_a_schedule);

@@ -227,6 +227,62 @@ TEST(adam_takes_the_steps_of_a_training)
 	free(b.block);
 }
 
+/*  Sets m's slots, but for q, to those of `from`, and q to its optimum on n rows. */
+static void fit_as(odvgp_model *m, const odvgp_model *from, const odvgp_real *X, const odvgp_real *Y)
+{
+	size_t bytes = odvgp_fit_q_scratch(m, NULL);
+	void *work = test_alloc(bytes);
+	odvgp_real v[BETA * BETA];
+	for (int i = 0; i < odvgp_slot_count(m); i++) {
+		const odvgp_slot *s = odvgp_slot_at(m, i);
+		if (!strncmp(s->name, "q_", 2) || !strcmp(s->name, "a_gamma")) continue;
+		get(from, s->name, v, s->count);
+		CHECK_STATUS(odvgp_set(m, s->name, v, s->count, NULL), ODVGP_OK);
+	}
+	CHECK_STATUS(odvgp_fit_q(m, X, Y, NULL, work, bytes, NULL), ODVGP_OK);
+	free(work);
+}
+
+/*  q's optimum is that of all rows, or of the subset where all are 20 times as many and natural steps
+    on minibatches follow. */
+TEST(many_rows_do_not_all_give_q)
+{
+	static const char *const names[] = {"q_mu", "q_sqrt", "a_gamma"};
+	problem p = make_problem(1, 1, 1), subset;
+	for (int i = 0; i < 4; i++) {
+		odvgp_config c = config(1), few;
+		c.layer[0].M = c.layer[0].M_gamma = 4; /* Kb stays well conditioned on a dozen rows */
+		few = c;
+		ptrdiff_t rows = i == 1 ? ROWS / 20 + 1 : ROWS / 20;
+		int all = i > 0;
+		if (i == 2) c.optim.batch = ROWS;
+		if (i == 3) c.optim.natgrad = 0;
+		if (!all) few.N = few.optim.batch = rows;
+		for (ptrdiff_t k = 0; k < rows; k++) {
+			ptrdiff_t row = gp__permute(c.seed, GP__STREAM_WARM, 0, ROWS, k);
+			memcpy(subset.X + k * INPUTS, p.X + row * INPUTS, INPUTS * sizeof *p.X);
+			subset.Y[k] = p.Y[row];
+		}
+		const problem *of = all ? &p : &subset;
+		made a = make(&c, &p), b = make(&few, of);
+		odvgp_warm w = {rows, 0, 20, 0};
+		double cold = bound(a.m, &p);
+		CHECK_STATUS(warm(a.m, &w, &p, NULL), ODVGP_OK);
+		CHECK(bound(a.m, &p) > cold);
+		fit_as(b.m, a.m, of->X, of->Y);
+		for (int k = 0; k < 3; k++) {
+			odvgp_real u[BETA * BETA], v[BETA * BETA];
+			ptrdiff_t n = odvgp_slot_find(a.m, names[k])->count;
+			get(a.m, names[k], u, n);
+			get(b.m, names[k], v, n);
+			for (ptrdiff_t j = 0; j < n; j++)
+				CHECK_NEAR(u[j], v[j], 1e4 * EPS * fmax(1, fabs((double)v[j])));
+		}
+		free(a.block);
+		free(b.block);
+	}
+}
+
 /* ---- what it keeps ---- */
 
 TEST(frozen_slots_stay)
@@ -795,6 +851,7 @@ int main(int argc, char **argv)
 	RUN(bounds_without_q_gain);
 	RUN(subsets_and_sizes);
 	RUN(adam_takes_the_steps_of_a_training);
+	RUN(many_rows_do_not_all_give_q);
 	RUN(frozen_slots_stay);
 	RUN(bounds_and_priors_hold);
 	RUN(noises_of_outputs_are_set_like_one);

@@ -1065,15 +1065,20 @@ static void choice_make(choice *c, options *o, dataset *d, double both)
 	watch_allow(c->w->watch, HUGE_VAL, 0);
 	c->r.watch = NULL;
 	if (s && s != ODVGP_E_STOPPED) die(FAILED, "race: %s", odvgp_status_text(s));
-	if (s) return;
 	race_entry *winner = &c->list[c->r.winner];
-	c->raced = winner->rounds && !winner->info.status;
-	if (c->raced && !c->fold) s = race_settle(&c->r, winner, &winner->info);
-	if (s) die_of(s, &winner->info, "race");
-	choice_table(c);
-	if (!c->quiet) fputs(c->table.at, stderr);
-	choice_cost(c);
+	c->raced = winner->model || winner->file;
+	if (s && !c->raced) return;
+	if (c->raced && !c->fold && race_settle(&c->r, winner, &winner->info))
+		die_of(winner->info.status, &winner->info, "race");
+	if (!s) {
+		choice_table(c);
+		if (!c->quiet) fputs(c->table.at, stderr);
+		choice_cost(c);
+	}
 	choice_store(c, o);
+	/* A signal leaves no time for initial values that the race's replace. */
+	if (s) option_store(o, OPT_INIT, copy_text("random"));
+	if (s) option_store(o, OPT_INIT_GAMMA, copy_text("random"));
 	d->s.likelihood = c->likelihood[c->r.winner];
 	if (c->target[c->r.winner].kind) choose_target(d, c->target[c->r.winner].kind);
 	if (!c->X[c->r.winner]) return;
@@ -1129,6 +1134,10 @@ static void choice_print(const choice *c)
 			OPT_TARGET_TRANSFORM, by_clock(o) ? OPT_MINUTES : OPT_ITERS, OPT_WARM, OPT_FIT_Q,
 			OPT_NATGRAD_STEP, OPT_NATGRAD_WARMUP};
 	if (c->quiet) return;
+	if (stop_signal) {
+		fprintf(stderr, "race: stopped; the best so far is kept: %s\n", c->name[c->r.winner]);
+		return;
+	}
 	fprintf(stderr, "auto: %td rows:", c->rows);
 	for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
 		const char *value = o->value[ids[i]], *quote = "";

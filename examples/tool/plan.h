@@ -297,7 +297,7 @@ static double warm_seconds(odvgp_model *model, const dataset *d, ptrdiff_t rows,
 	const odvgp_config *c = odvgp_model_config(model);
 	/* Trainings of few rows with classes have been timed. */
 	*end = c->lik.kind == ODVGP_LIKELIHOOD_GAUSSIAN
-				   ? warm_end_flops(c) / (1.25 * warm_of(c, some.rows, some.M).pass)
+				   ? warm_end_flops(c, some.rows) / (1.25 * warm_of(c, some.rows, some.M).pass)
 				   : 0;
 	return t.seconds / (TIMED_STEPS + 1);
 }

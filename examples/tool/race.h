@@ -69,6 +69,8 @@ typedef struct race_entry {
 	void *block, *file;
 	size_t block_bytes, file_bytes;
 	ptrdiff_t done;
+	/* How many of its warm starts are over; with `from`, 1 or 0. */
+	int warmed;
 	/* Of its start, for those that follow it, and at its last score, for late ones; then see
 	   race_settle. */
 	race_value *start, *last;
@@ -393,10 +395,11 @@ static odvgp_status race_warm(const race *r, race_entry *e)
 	if (e->from >= 0) {
 		const race_entry *other = &r->list[e->from];
 		const race_value *values = e->late && other->last ? other->last : other->start;
-		if (e->config.lik.kind != ODVGP_LIKELIHOOD_GAUSSIAN) return race_gaussian(r, e, values);
-		s = race_give(e->model, values, &e->info);
-		if (!s && e->fit_q && e->config.objective == ODVGP_OBJECTIVE_ELBO)
+		int gaussian = e->config.lik.kind == ODVGP_LIKELIHOOD_GAUSSIAN;
+		s = gaussian ? race_give(e->model, values, &e->info) : race_gaussian(r, e, values);
+		if (!s && gaussian && e->fit_q && e->config.objective == ODVGP_OBJECTIVE_ELBO)
 			s = race_fit_q(r, e, e->model, race_rows(r, e), race_targets(r, e));
+		e->warmed = !s;
 		return s;
 	}
 	for (int k = 0; k < e->warm_count && !s; k++) {
@@ -407,6 +410,7 @@ static odvgp_status race_warm(const race *r, race_entry *e)
 		s = odvgp_warm_start(e->model, race_rows(r, e), race_targets(r, e), &e->warm[k], r->watch,
 				scratch, size, &e->info);
 		free(scratch);
+		e->warmed += !s;
 	}
 	return s;
 }
@@ -750,6 +754,13 @@ static void race_free(race *r)
 	}
 }
 
+static int race_is_over(const race *r)
+{
+	int scored = 0;
+	for (int i = 0; i < r->count; i++) scored |= isfinite(r->list[i].mean);
+	return scored && r->over && r->over(r->user, r);
+}
+
 /*  The first round starts it. */
 static odvgp_status race_run_entry(race *r, int i, double each)
 {
@@ -764,6 +775,8 @@ static odvgp_status race_run_entry(race *r, int i, double each)
 	if (!s) s = race_train(r, e, each);
 	if (!s) race_tell(r, i, RACE_SCORE);
 	if (!s) s = race_score(r, e);
+	/* The watch has ended the race, unless race.over sees it in time. */
+	if (s == ODVGP_E_STOPPED && !race_is_over(r)) return s;
 	e->info.status = s;
 	e->rounds++;
 	if (!s) return s;
@@ -798,11 +811,19 @@ static int race_before(const race *r, int i, int k)
 	return i < k;
 }
 
-static int race_is_over(const race *r)
+/*  The watch has ended the race: the entry with the best score so far, without any the first that has
+    learned something; else 0, which has no model then. */
+static int race_best(race *r)
 {
-	int scored = 0;
-	for (int i = 0; i < r->count; i++) scored |= isfinite(r->list[i].mean);
-	return scored && r->over && r->over(r->user, r);
+	int best = -1;
+	for (int i = 0; i < r->count; i++) {
+		const race_entry *e = &r->list[i];
+		int learned = (e->model || e->file) && (e->warmed || e->done);
+		if (learned && (best < 0 || e->mean > r->list[best].mean)) best = i;
+	}
+	for (int i = 0; i < r->count; i++)
+		if (i != best) race_out(&r->list[i]);
+	return best < 0 ? 0 : best;
 }
 
 /*  The race has ended early: the winner of those that have been scored, of which the costlier one of
@@ -878,7 +899,8 @@ static void race_join(race *r, int *order, int left, double each)
 /*  Runs it. Afterwards race_wake makes list[winner].model, the winner's after `done` of its steps, or
     leaves it NULL where nothing was to race; race_free gives all memory back. An entry that fails, for
     lack of memory too, is out, and its info says why; if all fail, the first wins, without a model.
-    Returns E_STOPPED if the watch ends it, unless race.over agrees and an entry has been scored. */
+    Returns E_STOPPED if the watch ends it, unless race.over agrees and an entry has been scored: the
+    best entry so far is the winner then. */
 static odvgp_status race_run(race *r)
 {
 	int order[RACE_MOST], left;
@@ -891,7 +913,7 @@ static odvgp_status race_run(race *r)
 		e->block = e->file = NULL;
 		e->start = e->last = NULL;
 		e->logp = e->moments = NULL;
-		e->done = e->rounds = 0;
+		e->done = e->rounds = e->warmed = 0;
 		e->flops = 0;
 		e->mean = -HUGE_VAL;
 		memset(&e->info, 0, sizeof e->info);
@@ -909,7 +931,10 @@ static odvgp_status race_run(race *r)
 		s = race_round(r, order, left, stay, each);
 	}
 	int winner = s == ODVGP_E_STOPPED && race_is_over(r) ? race_early(r) : -1;
-	if (s && winner < 0) return s;
+	if (s && winner < 0) {
+		r->winner = race_best(r);
+		return s;
+	}
 	r->early = s != ODVGP_OK;
 	if (winner < 0) winner = r->list[order[0]].info.status ? 0 : order[0];
 	if (r->list[winner].info.status) race_leave(&r->list[winner]);

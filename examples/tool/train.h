@@ -658,11 +658,11 @@ static double seconds_of_pass(const training *t)
 		   (double)odvgp_model_config(t->model)->optim.batch;
 }
 
-/*  The bound on all rows, if it takes less than a tenth of --minutes: otherwise steps come first. */
+/*  The bound on all rows, if it takes less than a thirtieth of --minutes: otherwise steps come first. */
 static double seconds_of_bound(const training *t)
 {
 	double pass = seconds_of_pass(t);
-	return pass <= 0.1 * t->limit ? pass : 0;
+	return pass <= t->limit / 30 ? pass : 0;
 }
 
 /*  q's optimum at the end. Beside minibatches it takes 0.9 to 1.4 times the larger one of a pass and

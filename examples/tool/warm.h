@@ -163,14 +163,18 @@ static void warm_more(warm_plan *w, double room, ptrdiff_t rows, double pass)
 	w->flops += flops;
 }
 
-/*  What each warm start of this model ends with: q's optimum, where it is a formula, and two bounds;
-    of few rows with classes also short trainings, to compare. */
-static double warm_end_flops(const odvgp_config *c)
+/*  What a warm start of this model on so many rows ends with: q's optimum, where it is a formula, and
+    two bounds; of few rows with classes also short trainings, to compare. With steps on minibatches
+    q's optimum is that of these rows alone where all are MANY_TIMES as many (odvgp_warm_start). */
+enum { MANY_TIMES = 20 };
+static double warm_end_flops(const odvgp_config *c, ptrdiff_t few)
 {
+	odvgp_config q = *c;
 	double rows = (double)smaller(c->N, 1024);
+	if (c->optim.natgrad && c->optim.batch < c->N && c->N / MANY_TIMES >= few) q.N = few;
 	if (c->objective != ODVGP_OBJECTIVE_ELBO) return 0;
 	if (c->lik.kind == ODVGP_LIKELIHOOD_GAUSSIAN)
-		return fit_q_flops(c) + 0.8 * layer_flops(c, 0, rows);
+		return fit_q_flops(&q) + 0.8 * layer_flops(c, 0, rows);
 	return has_classes(c->lik.kind) && c->N <= 1024 ? 100 * layer_flops(c, 0, rows) : 0;
 }
 
@@ -179,7 +183,7 @@ static warm_plan warm_of(const odvgp_config *c, ptrdiff_t rows, ptrdiff_t M)
 {
 	double points = (double)(M ? smaller(M, rows) : c->layer[0].M);
 	warm_plan w = {rows, M, pass_flops((double)rows, points, (double)patch_columns(c, 0)),
-			warm_end_flops(c), {NULL, 0, 0}, 0, 1};
+			warm_end_flops(c, rows), {NULL, 0, 0}, 0, 1};
 	return w;
 }
 

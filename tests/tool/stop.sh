@@ -49,6 +49,9 @@ large="train --data wide.csv --model stop.odvgp"
     full && check "stop: predictions" three_times ends '^predictions: ' 143 predict --model deep.odvgp --data wide.csv
     signal=
     if [ "${ODVGP_TEST_LONG:-0}" != 0 ]; then
+        check "stop: a race" three_times ends '^race: .* trains: ' 130 $large
+        check "stop: its best model so far is saved" "$tool" info --model stop.odvgp
+        check "stop: and this is said" grep -q '^race: stopped; the best so far is kept: ' int.err
         check "stop: initial values" three_times ends '^initial values: ' 130 $large --basis coupled --beta 6000 --init farthest
         check "stop: the second warm start" three_times ends '^warm start 2 of 2: ' 130 $large --basis sgpr --beta 200 \
             --warm 500:5:50,20000:500:200
