@@ -8,7 +8,7 @@
     gets the M for which 60 passes take FLOPS, up to five times as many from 20,000 to 100,000 rows,
     but at most a third of the rows: with more points than that L-BFGS has nothing left to choose.
     From MANY_ROWS rows on SOLVE-GP on minibatches follows warm starts, and ends when validation rows
-    say so. Other likelihoods, mixed and independent outputs get COUPLED, ORTH or SOLVE-GP by the
+    say so; with --minutes from SGPR_ROWS on, if they have no room for a race. Other likelihoods, mixed and independent outputs get COUPLED, ORTH or SOLVE-GP by the
     number of rows. */
 #ifndef TOOL_PLAN_H
 #define TOOL_PLAN_H
@@ -247,7 +247,9 @@ static plan plan_make(options *o, const dataset *d, const workers *w, double rac
 		plan_q(&p, o, budget, d, distinct);
 		return p;
 	}
-	int few = (n < MANY_ROWS && !d->valid.n) || o->value[OPT_MINUTES] || o->given[OPT_PATIENCE];
+	/* bench/results/auto.txt */
+	int few = o->value[OPT_MINUTES] ? p.both > 0 : n < MANY_ROWS && !d->valid.n;
+	few |= o->given[OPT_PATIENCE];
 	if ((few && most >= LEAST_SGPR) || n <= SGPR_ROWS || o->given[OPT_BETA])
 		plan_sgpr(&p, o, budget, n, D, points);
 	else {
