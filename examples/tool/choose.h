@@ -1079,7 +1079,7 @@ static void choice_make(choice *c, options *o, dataset *d, double both)
 		choice_cost(c);
 	}
 	choice_store(c, o);
-	/* A signal leaves no time for initial values that the race's replace. */
+	/* What ended the race leaves no time for initial values that its own replace. */
 	if (s) option_store(o, OPT_INIT, copy_text("random"));
 	if (s) option_store(o, OPT_INIT_GAMMA, copy_text("random"));
 	d->s.likelihood = c->likelihood[c->r.winner];

@@ -8,8 +8,8 @@
     gets the M for which 60 passes take FLOPS, up to five times as many from 20,000 to 100,000 rows,
     but at most a third of the rows: with more points than that L-BFGS has nothing left to choose.
     From MANY_ROWS rows on SOLVE-GP on minibatches follows warm starts, and ends when validation rows
-    say so; with --minutes from SGPR_ROWS on, if they have no room for a race. Other likelihoods, mixed and independent outputs get COUPLED, ORTH or SOLVE-GP by the
-    number of rows. */
+    say so; with --minutes that have no room for a race it does from SGPR_ROWS on. Other likelihoods,
+    mixed and independent outputs get COUPLED, ORTH or SOLVE-GP by the number of rows. */
 #ifndef TOOL_PLAN_H
 #define TOOL_PLAN_H
 
