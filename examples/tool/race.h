@@ -87,7 +87,7 @@ typedef struct race_entry {
 	double bytes, file_most;
 } race_entry;
 
-/*  What an entry is about to do. */
+/*  What an entry is about to do; it starts again with each warm start. */
 typedef enum race_phase { RACE_START, RACE_STEPS, RACE_SCORE } race_phase;
 
 typedef struct race {
@@ -403,6 +403,8 @@ static odvgp_status race_warm(const race *r, race_entry *e)
 		return s;
 	}
 	for (int k = 0; k < e->warm_count && !s; k++) {
+		/* each begins its own count */
+		if (k) race_tell(r, (int)(e - r->list), RACE_START);
 		size_t size = odvgp_warm_start_scratch(e->model, &e->warm[k], &e->info);
 		if (!size) return e->info.status;
 		void *scratch = malloc(size);

@@ -1142,7 +1142,7 @@ static void train_end_q(training *t, stop_reason reason)
 	if (!needed && (reason == STEP_FAILED || reason == INTERRUPTED)) return;
 	int left_out = t->limit > 0 && t->fit_q_steps > 0 && !(seconds_of_fit_q(t) > 0);
 	watch_allow(t->w->watch, needed ? HUGE_VAL : end_of_minutes(t), needed ? HUGE_VAL : 0);
-	if (!left_out && fit_q_if_due(t, FIT_END)) return;
+	if (left_out ? t->quiet : fit_q_if_due(t, FIT_END)) return;
 	clear_bar(t);
 	if (needed) die(FAILED, "no model is saved: %s", t->reason);
 	fprintf(stderr, "note: --fit-q: %s\n",
