@@ -94,6 +94,20 @@ static void get(const odvgp_model *m, const char *name, odvgp_real *v, ptrdiff_t
 	CHECK_STATUS(odvgp_get(m, name, v, count, NULL), ODVGP_OK);
 }
 
+/*  These slots are the same to rounding. */
+static void same_slots(
+		const odvgp_model *a, const odvgp_model *b, const char *const *names, int count)
+{
+	odvgp_real u[BETA * BETA], v[BETA * BETA];
+	for (int i = 0; i < count; i++) {
+		ptrdiff_t n = odvgp_slot_find(a, names[i])->count;
+		get(a, names[i], u, n);
+		get(b, names[i], v, n);
+		for (ptrdiff_t k = 0; k < n; k++)
+			CHECK_NEAR(u[k], v[k], 1e4 * EPS * fmax(1, fabs((double)v[k])));
+	}
+}
+
 static void refused(made *a, const odvgp_warm *w, const problem *p, void *work, size_t bytes,
 		odvgp_status want, const char *what)
 {
@@ -208,7 +222,7 @@ TEST(adam_takes_the_steps_of_a_training)
 	collapsed.optim.batch = ROWS;
 	collapsed.optim.lr = odvgp_constant(w.adam);
 	made a = make(&c, &p), b = make(&collapsed, &p);
-	odvgp_real v[BETA * INPUTS], u[BETA * INPUTS];
+	odvgp_real v[BETA * INPUTS];
 	for (int i = 0; i < 4; i++) {
 		ptrdiff_t n = odvgp_slot_find(a.m, names[i])->count;
 		get(a.m, names[i], v, n);
@@ -216,13 +230,7 @@ TEST(adam_takes_the_steps_of_a_training)
 	}
 	CHECK_STATUS(warm(a.m, &w, &p, NULL), ODVGP_OK);
 	steps(b.m, &p, (int)w.iterations);
-	for (int i = 0; i < 4; i++) {
-		ptrdiff_t n = odvgp_slot_find(a.m, names[i])->count;
-		get(a.m, names[i], v, n);
-		get(b.m, names[i], u, n);
-		for (ptrdiff_t k = 0; k < n; k++)
-			CHECK_NEAR(v[k], u[k], 1e4 * EPS * fmax(1, fabs((double)u[k])));
-	}
+	same_slots(a.m, b.m, names, 4);
 	free(a.block);
 	free(b.block);
 }
@@ -270,14 +278,7 @@ TEST(many_rows_do_not_all_give_q)
 		CHECK_STATUS(warm(a.m, &w, &p, NULL), ODVGP_OK);
 		CHECK(bound(a.m, &p) > cold);
 		fit_as(b.m, a.m, of->X, of->Y);
-		for (int k = 0; k < 3; k++) {
-			odvgp_real u[BETA * BETA], v[BETA * BETA];
-			ptrdiff_t n = odvgp_slot_find(a.m, names[k])->count;
-			get(a.m, names[k], u, n);
-			get(b.m, names[k], v, n);
-			for (ptrdiff_t j = 0; j < n; j++)
-				CHECK_NEAR(u[j], v[j], 1e4 * EPS * fmax(1, fabs((double)v[j])));
-		}
+		same_slots(a.m, b.m, names, 3);
 		free(a.block);
 		free(b.block);
 	}

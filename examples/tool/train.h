@@ -665,23 +665,28 @@ static double seconds_of_bound(const training *t)
 	return pass <= t->limit / 30 ? pass : 0;
 }
 
-/*  q's optimum at the end; 0: it is left out, because nobody asked for it and it would take more than a
-    quarter of --minutes, in which steps do better. Beside minibatches it takes 0.9 to 1.4 times the
-    larger one of a pass and its operations at the rate of steps (COUPLED, ORTH and SOLVE-GP with 100 to
-    700 points). */
+/*  q's optimum at the end. Beside minibatches it takes 0.9 to 1.4 times the larger one of a pass and
+    its operations at the rate of steps (COUPLED, ORTH and SOLVE-GP with 100 to 700 points). */
 static double seconds_of_fit_q(const training *t)
 {
 	if (without_q(t->basis)) return seconds_of_pass(t);
 	if (!(t->fit_q_steps > 0)) return 0;
-	double seconds = 1.4 * fmax(seconds_of_pass(t), t->fit_q_steps * seconds_of_step(t));
-	return t->limit > 0 && seconds > t->limit / 4 && !t->o->given[OPT_FIT_Q] ? 0 : seconds;
+	return 1.4 * fmax(seconds_of_pass(t), t->fit_q_steps * seconds_of_step(t));
+}
+
+/*  Is it left out, because nobody asked for it and it would take more than a quarter of --minutes, in
+    which steps do better? */
+static int fit_q_is_left_out(const training *t)
+{
+	return t->limit > 0 && !without_q(t->basis) && !t->o->given[OPT_FIT_Q] &&
+		   seconds_of_fit_q(t) > t->limit / 4;
 }
 
 /*  What comes after the steps: q's optimum, an evaluation and the bound. */
 static double seconds_of_end(const training *t)
 {
 	return t->evaluate_seconds / fmax(1, t->history_count) + seconds_of_bound(t) +
-		   seconds_of_fit_q(t);
+		   (fit_q_is_left_out(t) ? 0 : seconds_of_fit_q(t));
 }
 
 /*  Seconds from now on for steps, without half of one. compare counts steps only. */
@@ -1140,7 +1145,7 @@ static void train_end_q(training *t, stop_reason reason)
 {
 	int needed = without_q(t->basis);
 	if (!needed && (reason == STEP_FAILED || reason == INTERRUPTED)) return;
-	int left_out = t->limit > 0 && t->fit_q_steps > 0 && !(seconds_of_fit_q(t) > 0);
+	int left_out = fit_q_is_left_out(t);
 	watch_allow(t->w->watch, needed ? HUGE_VAL : end_of_minutes(t), needed ? HUGE_VAL : 0);
 	if (left_out ? t->quiet : fit_q_if_due(t, FIT_END)) return;
 	clear_bar(t);
