@@ -4731,7 +4731,7 @@ typedef struct {
 /*	Operands of more than PACK_SIZE numbers are packed: B if more than PACK_ROWS rows of C use it,
 	or if transposed or weighted; A if more than PACK_COLS columns of C do. */
 #define GP__PACK_ROWS ((ptrdiff_t)48)
-#define GP__PACK_COLS ((ptrdiff_t)256)
+#define GP__PACK_COLS ((ptrdiff_t)768)
 #define GP__PACK_SIZE ((ptrdiff_t)8192)
 /*	Fewer multiplications are not worth a second thread. */
 #define GP__TASK_WORK (48. * 48 * 48)
@@ -4906,15 +4906,15 @@ static void gp__tile_of_c(const odvgp__simd *isa, const gp__mm *g, int add, ptrd
 		isa->ukr[vectors - 1](k, g->alpha, add, a, ars, acs, b, bs, c, g->ldc);
 		return;
 	}
-	for (ptrdiff_t r = 0; r < isa->MR && add; r++)
-		GP__FOR(s, width)
-			tile[r * width + s] =
-					r < rows && s < cols && (!triangle || j + s <= i + r) ? c[r * g->ldc + s] : 0;
-	isa->ukr[vectors - 1](k, g->alpha, add, a, ars, acs, b, bs, tile, width);
-	GP__FOR(r, rows) {
-		ptrdiff_t end = triangle ? GP__MIN(cols, i + r - j + 1) : cols;
-		GP__FOR(s, end) c[r * g->ldc + s] = tile[r * width + s];
+	if (add) {
+		gp__zero(tile, isa->MR * width);
+		isa->copy(rows, cols, cols, NULL, c, g->ldc, tile, width);
 	}
+	isa->ukr[vectors - 1](k, g->alpha, add, a, ars, acs, b, bs, tile, width);
+	if (!triangle) isa->copy(rows, cols, cols, NULL, tile, width, c, g->ldc);
+	else
+		GP__FOR(r, rows)
+			isa->copy(1, GP__MIN(cols, i + r - j + 1), 0, NULL, tile + r * width, 0, c + r * g->ldc, 0);
 }
 
 /*	op(B)^T's part. */
@@ -5065,14 +5065,18 @@ static int gp__tasks_across(const gp__mm *g, int tasks)
 	return best;
 }
 
-/*	First row of task t, such that areas of the triangle are equal. */
-static ptrdiff_t gp__triangle_row(const gp__mm_job *job, int t)
+/*	Start of part t when [from, to), a multiple of `unit` long unless it ends all, is cut into
+	`parts` of equal work. part: LOWER if index i has i + 1 steps, UPPER if `to` - i, FULL if all have
+	as many. */
+static ptrdiff_t gp__work_begin(
+		ptrdiff_t from, ptrdiff_t to, ptrdiff_t unit, int part, int parts, int t)
 {
-	gp__wide from = (gp__wide)job->from, to = (gp__wide)job->to,
-			 part = GP__W(t) / GP__W(job->tasks);
-	int MR = job->blas->isa->MR;
-	if (t == 0 || t == job->tasks) return t ? job->to : job->from;
-	return (ptrdiff_t)gp__sqrt(from * from + (to * to - from * from) * part) / MR * MR;
+	gp__wide low = part == GP__LOWER ? (gp__wide)from : 0, n = (gp__wide)(to - from) + low,
+			 share = GP__W(part == GP__UPPER ? parts - t : t) / GP__W(parts);
+	if (part == GP__FULL) return from + gp__share_begin(to - from, unit, parts, t);
+	if (t == 0 || t == parts) return t ? to : from;
+	ptrdiff_t steps = (ptrdiff_t)gp__sqrt(low * low + (n * n - low * low) * share);
+	return (part == GP__LOWER ? steps : GP__MAX(from, to - steps)) / unit * unit;
 }
 
 static void gp__mm_task(void *arg, int t)
@@ -5080,18 +5084,13 @@ static void gp__mm_task(void *arg, int t)
 	const gp__mm_job *job = (const gp__mm_job *)arg;
 	const gp__mm *g = job->g;
 	const odvgp__simd *isa = job->blas->isa;
-	ptrdiff_t i0, i1, j0 = 0, j1;
-	if (g->c_part == GP__LOWER) {
-		i0 = gp__triangle_row(job, t);
-		i1 = gp__triangle_row(job, t + 1);
-		j1 = GP__MIN(g->n, i1);
-	} else {
-		gp__share(job->to - job->from, isa->MR, job->tasks / job->across, t / job->across, &i0,
-				&i1);
-		i0 += job->from;
-		i1 += job->from;
-		gp__share(g->n, isa->NR, job->across, t % job->across, &j0, &j1);
-	}
+	int down = job->tasks / job->across, row = t / job->across, column = t % job->across,
+		rows = g->c_part ? g->c_part : g->a_part, columns = gp__side_of_b(g);
+	ptrdiff_t i0 = gp__work_begin(job->from, job->to, isa->MR, rows, down, row),
+			  i1 = gp__work_begin(job->from, job->to, isa->MR, rows, down, row + 1),
+			  j0 = gp__work_begin(0, g->n, isa->NR, columns, job->across, column),
+			  j1 = gp__work_begin(0, g->n, isa->NR, columns, job->across, column + 1);
+	if (g->c_part == GP__LOWER) j1 = GP__MIN(j1, i1);
 	if (i1 > i0 && j1 > j0)
 		gp__region(job->blas, g, i0, i1, j0, j1, job->blas->pack + t * job->blas->pack_stride);
 }

@@ -565,6 +565,35 @@ TEST(shares_of_large_sizes)
 				CHECK(least == PTRDIFF_MAX || most - least <= unit);
 			}
 }
+/*  The shares of a triangle follow each other, begin at multiples of the unit, and have as many
+    steps as the others, but for those of one unit of rows. */
+TEST(shares_of_triangles_have_equal_work)
+{
+	static const ptrdiff_t sizes[] = {1, 23, 24, 300, 1001};
+	static const int counts[] = {1, 2, 3, 8}, parts[] = {GP__FULL, GP__LOWER, GP__UPPER};
+	const ptrdiff_t unit = 8;
+	size_t s, c, k;
+	int t;
+	for (s = 0; s < sizeof sizes / sizeof *sizes; s++)
+		for (c = 0; c < sizeof counts / sizeof *counts; c++)
+			for (k = 0; k < sizeof parts / sizeof *parts; k++) {
+				ptrdiff_t n = sizes[s], end = 0, from, to, i;
+				double all = parts[k] ? (double)n * (double)(n + 1) / 2 : (double)n * (double)n;
+				for (t = 0; t < counts[c]; t++) {
+					double work = 0;
+					from = gp__work_begin(0, n, unit, parts[k], counts[c], t);
+					to = gp__work_begin(0, n, unit, parts[k], counts[c], t + 1);
+					for (i = from; i < to; i++)
+						work += (double)(!parts[k] ? n : parts[k] == GP__LOWER ? i + 1 : n - i);
+					CHECK_SAY(from == end && to >= from && (from % unit == 0 || from == n) &&
+									  fabs(work - all / counts[c]) <= (double)(unit * n),
+							"share %d of %d of %ld, part %d: %ld to %ld", t, counts[c], (long)n,
+							parts[k], (long)from, (long)to);
+					end = to;
+				}
+				CHECK(end == n);
+			}
+}
 /*  More pairs of points than a size_t can count are shared out like other work. */
 TEST(kernel_matrices_of_more_entries_than_sizes)
 {
@@ -623,6 +652,7 @@ int main(int argc, char **argv)
 	RUN(products_of_denormal_numbers);
 	RUN(products_of_random_sizes);
 	RUN(shares_of_large_sizes);
+	RUN(shares_of_triangles_have_equal_work);
 	RUN(kernel_matrices_of_more_entries_than_sizes);
 	RUN(large_operations_are_cut);
 	stop_engines();
