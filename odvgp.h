@@ -4726,8 +4726,9 @@ typedef struct {
 #define GP__POTRF_BASE ((ptrdiff_t)256)
 /*	They are cut at multiples of this. */
 #define GP__HALF_UNIT ((ptrdiff_t)24)
-/*	Strips of at most this many rows are solved in place. */
+/*	Strips of more rows are solved in a copy if the rows are a multiple of PAGE bytes apart. */
 #define GP__IN_PLACE ((ptrdiff_t)96)
+#define GP__PAGE 4096
 /*	Operands of more than PACK_SIZE numbers are packed: B if more than PACK_ROWS rows of C use it,
 	or if transposed or weighted; A if more than PACK_COLS columns of C do. */
 #define GP__PACK_ROWS ((ptrdiff_t)48)
@@ -5253,17 +5254,20 @@ static void gp__prepare_triangle(
 				last[p * MR + i] = whole + i < t->m ? t->at[(whole + i) * t->rs + p * t->cs] : 0;
 }
 
-/*	Solves X [m rounded up, `vectors` wide, stride xs] in place. Rows above `top` are zeros. */
+/*	Solves X [m, `vectors` wide, stride xs] in place; its last rows, if MR does not divide m, are in
+	`rest` [MR, NR]. Rows above `top` are zeros. */
 static void gp__solve_strip(const odvgp__simd *isa, const gp__triangle *t, const odvgp_real *tri,
-		const odvgp_real *last, ptrdiff_t top, int vectors, odvgp_real *X, ptrdiff_t xs)
+		const odvgp_real *last, ptrdiff_t top, int vectors, odvgp_real *X, ptrdiff_t xs,
+		odvgp_real *rest)
 {
 	const int MR = isa->MR;
 	for (ptrdiff_t r = top / MR * MR; r < t->m; r += MR) {
 		const odvgp_real *a = t->at + r * t->rs + top * t->cs;
-		ptrdiff_t rs = t->rs, cs = t->cs;
-		if (r + MR > t->m) a = last + top * MR, rs = 1, cs = MR;
+		odvgp_real *to = X + r * xs;
+		ptrdiff_t rs = t->rs, cs = t->cs, ts = xs;
+		if (r + MR > t->m) a = last + top * MR, rs = 1, cs = MR, to = rest, ts = isa->NR;
 		isa->solve[vectors - 1](GP__MAX(0, r - top), a, rs, cs, tri + r * GP__MAX_MR, X + top * xs,
-				xs, X + r * xs, xs);
+				xs, to, ts);
 	}
 }
 
@@ -5283,6 +5287,7 @@ static void gp__solve_task(void *arg, int i)
 	const odvgp__simd *isa = job->blas->isa;
 	const int NR = isa->NR;
 	ptrdiff_t j0, j1, m = job->t.m, rows = gp__round_up(m, isa->MR);
+	int spread = m <= GP__IN_PLACE || job->ldb * (ptrdiff_t)sizeof(odvgp_real) % GP__PAGE;
 	ptrdiff_t end = job->sign < 0 ? m - 1 : 0, bs = job->sign * job->ldb, xs = job->sign * NR;
 	odvgp_real *tri = job->blas->pack + i * job->blas->pack_stride, *last = tri + rows * GP__MAX_MR;
 	odvgp_real *X = last + rows * GP__MAX_MR, *first = X + end * NR;
@@ -5294,13 +5299,14 @@ static void gp__solve_task(void *arg, int i)
 	for (ptrdiff_t j = j0; j < j1; j += NR) {
 		ptrdiff_t cols = GP__MIN(NR, j1 - j), width = gp__round_up(cols, isa->lanes);
 		odvgp_real *b = job->right ? job->B + j * job->ldb : job->B + end * job->ldb + j;
-		int in_place = !job->right && cols == width && m == rows && m <= GP__IN_PLACE;
+		int in_place = !job->right && cols == width && spread;
+		ptrdiff_t from = in_place ? m / isa->MR * isa->MR : 0; /* rows from here on are copied */
 		if (job->right) isa->transpose(m, cols, width, b, job->ldb, first, xs);
-		else if (!in_place) isa->copy(m, cols, width, NULL, b, bs, X, NR);
+		else isa->copy(m - from, cols, width, NULL, b + from * bs, bs, X + from * NR, NR);
 		gp__solve_strip(isa, &job->t, tri, last, 0, (int)(width / isa->lanes), in_place ? b : X,
-				in_place ? bs : NR);
+				in_place ? bs : NR, X + (rows - isa->MR) * NR);
 		if (job->right) isa->transpose(cols, m, m, first, xs, b, job->ldb);
-		else if (!in_place) isa->copy(m, cols, cols, NULL, X, NR, b, bs);
+		else isa->copy(m - from, cols, cols, NULL, X + from * NR, NR, b + from * bs, bs);
 	}
 }
 
@@ -5499,7 +5505,8 @@ static void gp__trtri_base(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *L, p
 		ptrdiff_t cols = GP__MIN(NR, n - j), top = j / isa->MR * isa->MR;
 		gp__zero(X + top * NR, (rows - top) * NR);
 		GP__FOR(i, cols) X[(j + i) * NR + i] = 1;
-		gp__solve_strip(isa, &t, tri, last, j, (int)((cols + isa->lanes - 1) / isa->lanes), X, NR);
+		gp__solve_strip(isa, &t, tri, last, j, (int)((cols + isa->lanes - 1) / isa->lanes), X, NR,
+				X + (rows - isa->MR) * NR);
 		GP__FROM(r, j, n)
 			GP__FOR(i, GP__MIN(cols, r - j + 1)) L[r * ldl + j + i] = X[r * NR + i];
 	}
