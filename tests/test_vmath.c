@@ -380,6 +380,31 @@ TEST(a_result_does_not_depend_on_its_place)
 	}
 }
 
+/*  Radial functions, whose vectors may take different ways to a root: the same bits at either end
+    of a chunk. */
+TEST(a_kernel_does_not_depend_on_its_place)
+{
+	const int least = sizeof(odvgp_real) == 4 ? -28 : -288;
+	odvgp_real d2[2][GP__CHUNK], k[2][GP__CHUNK], dk[2][GP__CHUNK];
+	int e, type, i, end, round;
+	for (e = 0; e < ISAS; e++) {
+		if (!engines[e].there) continue;
+		for (type = 0; type < GP__BASE_KERNEL_TYPES; type++)
+			for (round = 0; round < 3000 && gp__base_kernel_kinds[type].radial == type; round++) {
+				for (i = 0; i < GP__CHUNK; i++)
+					d2[0][i] = (odvgp_real)(round % 2 ? test_between(0, 100)
+													  : pow(10, test_between(least, 6)));
+				d2[0][0] = 0;
+				d2[0][1] = GP__FAR;
+				for (i = 0; i < GP__CHUNK; i++) d2[1][i] = d2[0][GP__CHUNK - 1 - i];
+				for (end = 0; end < 2; end++)
+					engines[e].blas.isa->radial(type, 2, 1, d2[end], NULL, k[end], dk[end]);
+				for (i = 0; i < GP__CHUNK; i++)
+					CHECK(k[0][i] == k[1][GP__CHUNK - 1 - i] && dk[0][i] == dk[1][GP__CHUNK - 1 - i]);
+			}
+	}
+}
+
 /*  2^-w of the kernels: their exponential, or 0 where it would be subnormal. */
 TEST(kernels_decay_like_exp)
 {
@@ -437,6 +462,7 @@ int main(int argc, char **argv)
 	RUN(functions_rise_or_fall);
 	RUN(special_values);
 	RUN(a_result_does_not_depend_on_its_place);
+	RUN(a_kernel_does_not_depend_on_its_place);
 	RUN(kernels_decay_like_exp);
 	stop_engines();
 	return test_end();
