@@ -4935,7 +4935,8 @@ static void gp__tile_of_c(const odvgp__simd *isa, const gp__mm *g, int add, ptrd
 	if (!triangle) isa->copy(rows, cols, cols, NULL, tile, width, c, g->ldc);
 	else
 		GP__FOR(r, rows)
-			isa->copy(1, GP__MIN(cols, i + r - j + 1), 0, NULL, tile + r * width, 0, c + r * g->ldc, 0);
+			isa->copy(1, GP__MIN(cols, i + r - j + 1), 0, NULL, tile + r * width, 0,
+					c + r * g->ldc, 0);
 }
 
 /*	op(B)^T's part. */
@@ -5086,9 +5087,9 @@ static int gp__tasks_across(const gp__mm *g, int tasks)
 	return best;
 }
 
-/*	Start of part t when [from, to), a multiple of `unit` long unless it ends all, is cut into
-	`parts` of equal work. part: LOWER if index i has i + 1 steps, UPPER if `to` - i, FULL if all have
-	as many. */
+/*	Start of part t when [from, to) is cut into `parts` of equal work at multiples of `unit`, of which
+	`from` is one. part: LOWER if index i has i + 1 steps, UPPER if `to` - i, FULL if all have as
+	many. */
 static ptrdiff_t gp__work_begin(
 		ptrdiff_t from, ptrdiff_t to, ptrdiff_t unit, int part, int parts, int t)
 {
@@ -5307,7 +5308,7 @@ static void gp__solve_task(void *arg, int i)
 	const odvgp__simd *isa = job->blas->isa;
 	const int NR = isa->NR;
 	ptrdiff_t j0, j1, m = job->t.m, rows = gp__round_up(m, isa->MR);
-	int spread = m <= GP__IN_PLACE || job->ldb * (ptrdiff_t)sizeof(odvgp_real) % GP__PAGE;
+	int may_stay = m <= GP__IN_PLACE || job->ldb * (ptrdiff_t)sizeof(odvgp_real) % GP__PAGE;
 	ptrdiff_t end = job->sign < 0 ? m - 1 : 0, bs = job->sign * job->ldb, xs = job->sign * NR;
 	odvgp_real *tri = job->blas->pack + i * job->blas->pack_stride, *last = tri + rows * GP__MAX_MR;
 	odvgp_real *X = last + rows * GP__MAX_MR, *first = X + end * NR;
@@ -5319,7 +5320,7 @@ static void gp__solve_task(void *arg, int i)
 	for (ptrdiff_t j = j0; j < j1; j += NR) {
 		ptrdiff_t cols = GP__MIN(NR, j1 - j), width = gp__round_up(cols, isa->lanes);
 		odvgp_real *b = job->right ? job->B + j * job->ldb : job->B + end * job->ldb + j;
-		int in_place = !job->right && cols == width && spread;
+		int in_place = !job->right && cols == width && may_stay;
 		ptrdiff_t from = in_place ? m / isa->MR * isa->MR : 0; /* rows from here on are copied */
 		if (job->right) isa->transpose(m, cols, width, b, job->ldb, first, xs);
 		else isa->copy(m - from, cols, width, NULL, b + from * bs, bs, X + from * NR, NR);

@@ -400,7 +400,8 @@ TEST(a_kernel_does_not_depend_on_its_place)
 				for (end = 0; end < 2; end++)
 					engines[e].blas.isa->radial(type, 2, 1, d2[end], NULL, k[end], dk[end]);
 				for (i = 0; i < GP__CHUNK; i++)
-					CHECK(k[0][i] == k[1][GP__CHUNK - 1 - i] && dk[0][i] == dk[1][GP__CHUNK - 1 - i]);
+					CHECK(k[0][i] == k[1][GP__CHUNK - 1 - i] &&
+							dk[0][i] == dk[1][GP__CHUNK - 1 - i]);
 			}
 	}
 }
