@@ -2783,6 +2783,7 @@ static int gp__cpu_has(odvgp_isa isa)
 #define GP__MAX_avx512(a, b)   GP__M512(maskz_max)(GP__ALL, a, b)
 #define GP__ZIPLO_avx512(a, b) GP__M512(permutex2var)(a, GP__ORDER_LO, b)
 #define GP__ZIPHI_avx512(a, b) GP__M512(permutex2var)(a, GP__ORDER_HI, b)
+#ifdef GP__AVX512
 /*	SQRT, to the same bits above 1e-290 (float 1e-30), by Goldschmidt's iteration: g -> sqrt(x),
 	h -> 1 / (2 sqrt(x)). ROOT takes it for every fourth vector, since Intel's processors take 24
 	cycles for a SQRT that others hide. */
@@ -2799,6 +2800,7 @@ GP__INLINE GP__AVX512 GP__V_avx512 gp__multiplied_root(GP__V_avx512 x)
 	return GP__FMA_avx512(GP__NMA_avx512(g, g, x), h, g);
 }
 #define GP__ROOT_avx512(q, a) ((q) < 3 ? GP__SQRT_avx512(a) : gp__multiplied_root(a))
+#endif
 #endif
 
 #ifdef GP__NEON
