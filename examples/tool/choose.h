@@ -30,9 +30,12 @@ enum {
 	RACE_LEAST_ROWS = 500,
 	MOST_WARM = 8
 };
-enum { FOLDS = 5, FOLDS_ROWS = 2000, FOLDS_LEAST_ROWS = 100, ROWS_AN_INPUT = 10 };
+enum { FOLDS = 5, FOLDS_ROWS = 2000, FOLDS_LEAST_ROWS = 100, ROWS_AN_INPUT = 10, FOLDS_TRIES = 6 };
 /*  SHORT: where validation may end the winner's training long before its last step. */
 static const double RACE_SHARE = 1.0 / 3, RACE_SHARE_SHORT = 0.15;
+/*  Operations that a race by folds may take although it is more: a quarter of a training of the usual
+    length, which few rows do not need. */
+static const double RACE_LEAST = FLOPS / 4;
 /*  Of a candidate's operations, in those of the first one. */
 static const double MOST_COSTS = 1.2;
 /*  With --minutes it is planned in counted operations, whose time is uncertain: after ENOUGH of the
@@ -99,6 +102,13 @@ static int has_folds(const dataset *d)
 {
 	return d->s.likelihood == ODVGP_LIKELIHOOD_GAUSSIAN && d->train.n < FOLDS_ROWS &&
 		   d->train.n >= ROWS_AN_INPUT * d->s.D;
+}
+
+/*  How many candidates there are at most: a training of few rows is short enough for more. */
+static int choice_tries(const options *o, const dataset *d)
+{
+	if (has_folds(d) && !o->given[OPT_AUTO_TRIES]) return FOLDS_TRIES;
+	return (int)option_integer(o, OPT_AUTO_TRIES, 1, MOST_TRIES);
 }
 
 /*  The part of all operations that a race may add. */
@@ -447,6 +457,8 @@ static options options_copy(const options *o)
 typedef struct variant {
 	int classes;
 	ptrdiff_t from, to;
+	/* 1: only where folds score. */
+	int folds;
 	const char *basis, *kernel;
 	ptrdiff_t beta, gamma;
 	/* 1: begins with the first candidate's hyperparameters, whose slots have the same names. */
@@ -466,6 +478,7 @@ enum { LATE_STUDENT = 1, LATE_KERNEL };
 /*  The best come first: a race has --auto-tries - 1 of those that fit the data. What cannot win
     within the same operations stands behind; bench/results/auto.txt has the races. */
 #define EXACT      .to = EXACT_ROWS, .basis = "exact", .follows = 1, .warm = "off"
+#define SMALL      EXACT, .folds = 1
 #define FEW        .to = SGPR_ROWS, .follows = 1
 #define MANY       .from = SGPR_ROWS, .to = PTRDIFF_MAX, .follows = 1
 #define ANY        .to = PTRDIFF_MAX, .follows = 1
@@ -476,6 +489,7 @@ enum { LATE_STUDENT = 1, LATE_KERNEL };
 #define MATERN32   .kernel = "matern32(ard)"
 #define MATERN12   .kernel = "matern12(ard)", .late = LATE_KERNEL
 #define SHORT      .kernel = "matern52(ard) + matern32(0.3, variance=0.1, ard)"
+#define ROUGH      .kernel = "matern32(ard) + matern32(0.3, variance=0.1, ard)"
 #define ADDITIVE   .kernel = "matern52(ard) + additive(variance=0.1, ard)"
 #define LINEAR     .kernel = "matern52(ard) + linear"
 #define ASINH      .transform = "all=asinh"
@@ -488,6 +502,8 @@ static const variant variants[] = {
 		{ANY, LOG_OF_Y},
 		{ANY, ASINH_OF_Y},
 		{EXACT, ASINH},
+		{SMALL, SHORT},
+		{SMALL, ROUGH},
 		{EXACT, RBF},
 		{EXACT, MATERN32},
 		{EXACT, SHORT},
@@ -516,6 +532,7 @@ static const variant variants[] = {
 		{MANY, SOLVE, MATERN12},
 };
 #undef EXACT
+#undef SMALL
 #undef FEW
 #undef MANY
 #undef ANY
@@ -526,6 +543,7 @@ static const variant variants[] = {
 #undef MATERN32
 #undef MATERN12
 #undef SHORT
+#undef ROUGH
 #undef ADDITIVE
 #undef LINEAR
 #undef ASINH
@@ -737,8 +755,9 @@ static void candidate_add(choice *c, const variant *v)
 	int large = is_exact(basis_of(o)) && (double)odvgp_model_size(g, NULL) > MOST_EXACT_BYTES;
 	/* Its least steps are too many operations. */
 	large |= race_total(&c->r, &c->list[k]) > MOST_COSTS * flops;
-	/* The plan's itself. */
-	large |= !v->transform && !v->target && strcmp(c->name[k], c->name[0]) == 0;
+	/* It is there already: the plan's itself, or an earlier row's. */
+	for (int i = 0; i < k && !v->transform && !v->target; i++)
+		large |= strcmp(c->name[k], c->name[i]) == 0;
 	if (large || !candidate_fits(c, k) || (v->target && !candidate_target(c, k, v->target))) {
 		options_free(o);
 		return;
@@ -756,7 +775,7 @@ static int variant_fits(const choice *c, const variant *v)
 	int targets = c->target_kind && !o->given[OPT_TARGET_TRANSFORM];
 	/* An exact model keeps its rows in memory. */
 	if (v->classes != has_classes(c->fit.s.likelihood) || c->rows <= v->from || c->rows > v->to ||
-			(c->stored && v->basis && strcmp(v->basis, "exact") == 0))
+			(v->folds && !c->fold) || (c->stored && v->basis && strcmp(v->basis, "exact") == 0))
 		return 0;
 	for (int k = 0; k < c->r.count; k++) targets &= !c->target[k].kind;
 	if (v->target && (!targets || v->target != c->target_kind)) return 0;
@@ -834,7 +853,8 @@ static double choice_bytes(const choice *c, const dataset *d)
 /*  Says about how long race and training take, as plan_print does, and how much memory. */
 static void choice_announce(const choice *c, const dataset *d)
 {
-	double flops = race_total(&c->r, &c->list[0]) / (1 - c->r.share);
+	double training = race_total(&c->r, &c->list[0]),
+		   flops = training + fmax(c->r.most, c->r.share / (1 - c->r.share) * training);
 	const char *minutes = c->before.value[OPT_MINUTES];
 	/* L-BFGS often converges before its last iteration: it is not counted a fifth longer than its
 	   products, as steps are (bench/results/said.txt). */
@@ -857,7 +877,9 @@ static void choice_table(choice *c)
 	const race *r = &c->r;
 	bytes *b = &c->table;
 	double total = race_total(r, &r->list[r->winner]) + r->added;
-	if (c->fold) bytes_print(b, "race by %d folds of %td rows", FOLDS, c->rows);
+	if (c->fold)
+		bytes_print(b, "race by %d folds of %td rows, less a nat for each hyperparameter", FOLDS,
+				c->rows);
 	else bytes_print(b, "race on %td rows held out", c->held.n);
 	bytes_print(
 			b, "; it adds %.0f %% to the operations\n", 100 * r->added / fmax(1, total - r->added));
@@ -964,7 +986,7 @@ static int choice_due(const options *o, const dataset *d, int tries, bytes *note
 static choice *choice_begin(
 		const options *o, const dataset *d, const workers *w, odvgp_isa isa, bytes *notes)
 {
-	int tries = (int)option_integer(o, OPT_AUTO_TRIES, 1, MOST_TRIES);
+	int tries = choice_tries(o, d);
 	if (!choice_due(o, d, tries, notes)) return NULL;
 	choice *c = take(1, sizeof *c);
 	c->before = options_copy(o);
@@ -1018,13 +1040,13 @@ static choice *choice_timely(choice *c, const options *o, const plan *p, bytes *
     --minutes, else 0. */
 static void choice_make(choice *c, options *o, dataset *d, double both)
 {
-	int tries = (int)option_integer(o, OPT_AUTO_TRIES, 1, MOST_TRIES);
+	int tries = choice_tries(o, d);
 	hold_rows(c, o, d);
 	c->r.list = c->list;
 	c->r.made = choice_made;
 	c->r.share = race_share(d);
-	c->r.most = c->r.share * both;
-	c->budget = both - c->r.most;
+	c->r.most = both > 0 ? c->r.share * both : c->fold ? RACE_LEAST : 0;
+	c->budget = both > 0 ? both - c->r.most : 0;
 	c->r.X = c->fit.train.X;
 	c->r.Y = c->fit.Y;
 	c->r.X_valid = c->held.X;

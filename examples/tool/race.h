@@ -25,8 +25,9 @@
     have been scored wins.
 
     Few rows are all trained on, and all score: those of each fold by the posterior of the others,
-    with the hyperparameters and points that all rows have given. This is for a Gaussian, whose q is a
-    formula, of one target. */
+    with the hyperparameters and points that all rows have given. Such hyperparameters fit the rows of
+    a fold, too: as in Akaike's criterion each of them costs one nat. This is for a Gaussian, whose q
+    is a formula, of one target. */
 #ifndef TOOL_RACE_H
 #define TOOL_RACE_H
 
@@ -75,7 +76,8 @@ typedef struct race_entry {
 	   race_settle. */
 	race_value *start, *last;
 	/* Rounds it has run; operations spent, scores included; log densities of the validation rows at
-	   the last score [valid], their mean, -HUGE_VAL if it cannot predict. */
+	   the last score [valid], by folds less what hyperparameters cost, their mean, -HUGE_VAL if it
+	   cannot predict. */
 	int rounds;
 	double flops, mean;
 	odvgp_real *logp;
@@ -228,6 +230,17 @@ static void race_drop(race_value *list)
 		free(list);
 		list = next;
 	}
+}
+
+/*  What the hyperparameters cost a score by folds, in nats a row. */
+static double race_penalty(const race *r, const odvgp_model *model)
+{
+	ptrdiff_t count = 0;
+	for (int i = 0; i < odvgp_slot_count(model) && r->folds; i++) {
+		const odvgp_slot *slot = odvgp_slot_at(model, i);
+		if (race_is_start(slot->name) && slot->name[0] != 'Z') count += slot->count;
+	}
+	return (double)count / (double)r->valid;
 }
 
 /*  Adds the values of a model's slots, all or only those without q. */
@@ -634,12 +647,16 @@ static odvgp_status race_score(const race *r, race_entry *e)
 	e->last = NULL;
 	if (followed) s = race_take(&e->last, e->model, 0, &e->info);
 	if (s) return s;
+	double penalty = race_penalty(r, e->model);
 	race_write(e);
 	s = r->folds ? race_folds(r, e) : race_held_out(r, e);
 	if (e->file) race_leave_model(e);
 	const char *refused = s || !r->judge ? NULL : r->judge(r->user, r, e);
 	if (refused) s = race_refuse(&e->info, refused);
-	for (ptrdiff_t i = 0; i < r->valid && !s; i++) sum += (double)e->logp[i];
+	for (ptrdiff_t i = 0; i < r->valid && !s; i++) {
+		e->logp[i] -= (odvgp_real)penalty;
+		sum += (double)e->logp[i];
+	}
 	if (!s) e->mean = isfinite(sum) ? sum / (double)r->valid : -HUGE_VAL;
 	return s;
 }
