@@ -159,11 +159,11 @@ static void hold_few(choice *c, const dataset *d, uint64_t seed)
 	choose_stored(d, NULL, c->fit.train.X, c->fit.Y);
 }
 
-/*  A candidate's model has the bounds of an exact one, or reads its rows. */
+/*  A candidate's model has the bounds of the winner's, and may read its rows. */
 static odvgp_status choice_made(void *user, odvgp_model *model, odvgp_info *info)
 {
 	const choice *c = user;
-	odvgp_status s = exact_bounds(model, info);
+	odvgp_status s = model_bounds(model, info);
 	return s || !c->fit.disk ? s : large_try_reader(c->fit.disk, model, large_for_library, info);
 }
 

@@ -499,7 +499,7 @@ static void likelihood_settle(options *o, const dataset *d)
 	option_default(o, OPT_NATGRAD_WARMUP, text);
 }
 
-/*  The least noise of an exact model, in units of y's variance: see exact_bounds. */
+/*  The least noise of an exact model, in units of y's variance: see model_bounds. */
 static const double EXACT_NOISE = 1e-7;
 
 /*  The config of the options, without sizes. */
@@ -749,10 +749,17 @@ static odvgp_isa isa_of(const options *o)
     factors, and so predictions, are rounding: so the variance of its kernel is bounded, too. */
 static const double EXACT_VARIANCE = 1e3;
 
-static odvgp_status exact_bounds(odvgp_model *model, odvgp_info *info)
+/*  The variance of Student's y is finite only for df > 2. */
+static const double LEAST_DF = 2.1;
+
+/*  Those of every model that the tool trains. */
+static odvgp_status model_bounds(odvgp_model *model, odvgp_info *info)
 {
+	const odvgp_config *c = odvgp_model_config(model);
 	odvgp_status s = ODVGP_OK;
-	if (odvgp_model_config(model)->objective != ODVGP_OBJECTIVE_EXACT) return s;
+	if (c->lik.kind == ODVGP_LIKELIHOOD_STUDENTT)
+		s = odvgp_set_bounds(model, "df", LEAST_DF, HUGE_VAL, info);
+	if (c->objective != ODVGP_OBJECTIVE_EXACT) return s;
 	for (int i = 0; i < odvgp_slot_count(model) && !s; i++) {
 		const char *name = odvgp_slot_at(model, i)->name, *end = strrchr(name, '.');
 		if (strncmp(name, "kernel.", 7) == 0 && strcmp(end, ".variance") == 0)
@@ -872,9 +879,7 @@ static odvgp_model *model_make(options *o, const dataset *d, const workers *w, o
 	block->at = take(block->size, 1);
 	odvgp_status s = odvgp_model_init(&model, &c, block->at, block->size, &info);
 	if (s) die_of(s, &info, NULL);
-	/* The variance of y is finite only for df > 2. */
-	if (c.lik.kind == ODVGP_LIKELIHOOD_STUDENTT) odvgp_set_bounds(model, "df", 2.1, HUGE_VAL, NULL);
-	if (exact_bounds(model, &info)) die_of(info.status, &info, NULL);
+	if (model_bounds(model, &info)) die_of(info.status, &info, NULL);
 	if (o->value[OPT_FREEZE]) freeze_slots(model, o->value[OPT_FREEZE]);
 	if (d->disk) large_set_reader(d->disk, model, large_for_library);
 	return model;

@@ -177,6 +177,10 @@ check "race: and is the model" test "$(value t.json likelihood)" = studentt
 check "race: which its options repeat" repeats 0.05
 race --data tailed.csv --test-fraction 0.2 --likelihood gaussian --model t2.odvgp >t2.json 2>err.txt
 check "race: not beside a given likelihood" holds "$(grep -c studentt err.txt) == 0 && $(value t.json loglik) > $(value t2.json loglik) + 0.05"
+made 5 3000 'a = int(8 * uniform()); b = int(8 * uniform()); t = 0.1 * normal() / normal()
+    print a "," b "," sin(a) + b * b / 9 + (t > 5 ? 5 : t < -5 ? -5 : t)' >cauchy.csv
+race --data cauchy.csv --model t.odvgp >t.json 2>err.txt
+check "race: where y would have no variance it has one" sh -c '[ $1 -eq 0 ] && grep -q "studentt .*  chosen$" err.txt' sh $?
 race --data normal.csv --model t.odvgp >t.json 2>err.txt
 check "race: neither it nor another target joins where the noise is normal" sh -c '! grep -q "studentt\|target " err.txt && grep -q chosen err.txt'
 data=skewed.csv
