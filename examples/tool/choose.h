@@ -877,6 +877,9 @@ static void choice_table(choice *c)
 	const race *r = &c->r;
 	bytes *b = &c->table;
 	double total = race_total(r, &r->list[r->winner]) + r->added;
+	int width = 40;
+	for (int i = 0; i < r->count; i++)
+		if (r->list[i].rounds) width = (int)larger(width, (ptrdiff_t)strlen(r->list[i].name));
 	if (c->fold)
 		bytes_print(b, "race by %d folds of %td rows, less a nat for each hyperparameter", FOLDS,
 				c->rows);
@@ -887,15 +890,16 @@ static void choice_table(choice *c)
 		const race_entry *e = &r->list[i];
 		if (!e->rounds && e->late) continue;
 		if (!e->rounds || e->info.status == ODVGP_E_STOPPED)
-			bytes_print(b, "  %-40s left out: %s\n", e->name,
+			bytes_print(b, "  %-*s left out: %s\n", width, e->name,
 					r->early ? "out of time" : "there is no room for it");
 		else if (e->info.status == ODVGP_E_MEMORY)
-			bytes_print(b, "  %-40s left out: out of memory\n", e->name);
+			bytes_print(b, "  %-*s left out: out of memory\n", width, e->name);
 		else if (e->info.status)
-			bytes_print(b, "  %-40s failed: %s\n", e->name, reason_of(e->info.status, &e->info));
+			bytes_print(b, "  %-*s failed: %s\n", width, e->name,
+					reason_of(e->info.status, &e->info));
 		else
-			bytes_print(b, "  %-40s step %5td of %5td  loglik %9.5f%s\n", e->name, e->done,
-					e->steps, e->mean, i == r->winner ? "  chosen" : "");
+			bytes_print(b, "  %-*s step %5td of %5td  loglik %9.5f%s\n", width, e->name,
+					e->done, e->steps, e->mean, i == r->winner ? "  chosen" : "");
 	}
 	if (c->large)
 		bytes_print(b, "  left out: %d of at least %.3g MB each, more memory than there is\n",

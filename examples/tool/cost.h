@@ -8,20 +8,28 @@
 
 enum { ADDITIVE_COLUMN = 10 };
 
-/*  Columns that cost as much as a kernel of D columns: additive has a function in each, whose value
-    and derivatives take as long as ADDITIVE_COLUMN columns of a distance. */
+/*  Of a base kernel's value and derivatives for a pair of points. */
+static double pair_flops(double D) { return 150 + 40 * D; }
+
+/*  Columns that cost as much as a kernel of D columns: each further base kernel of a sum or product is
+    one more, and additive has a function in each column, whose value and derivatives take as long as
+    ADDITIVE_COLUMN columns of a distance. */
 static double kernel_width(const char *kernel, double D)
 {
 	double width = D;
-	for (const char *s = kernel; s && (s = strstr(s, "additive")) != NULL; s++)
-		width += ADDITIVE_COLUMN * D;
+	int depth = 0;
+	for (const char *s = kernel; s && *s; s++) {
+		depth += (*s == '(') - (*s == ')');
+		if (!depth && (*s == '+' || *s == '*')) width += pair_flops(D) / 40;
+		if (strncmp(s, "additive", 8) == 0) width += ADDITIVE_COLUMN * D;
+	}
 	return width;
 }
 
 /*  Of the bound and its gradient: products, factors, and the kernel's distances. */
 static double pass_flops(double n, double M, double D)
 {
-	return 8 * n * M * M + 20 * M * M * M + (150 + 40 * D) * n * M;
+	return 8 * n * M * M + 20 * M * M * M + pair_flops(D) * n * M;
 }
 
 /*  Of a step's bound and gradient on so many rows of a layer, with M points and `gamma` points: for
@@ -32,7 +40,7 @@ static double layer_flops(const odvgp_config *c, ptrdiff_t l, double rows)
 		   gamma = (double)c->layer[l].M_gamma, patches = (double)patch_count(c, l),
 		   D = kernel_width(c->layer[l].kernel, (double)patch_columns(c, l)),
 		   kernels = c->independent ? P : 1,
-		   entry = kernels * (150 + 40 * D) + 4 * P;
+		   entry = kernels * pair_flops(D) + 4 * P;
 	double flops = kernels * pass_flops(rows, M, D) + 6 * (P - 1) * rows * M * M +
 				   10 * P * M * M * M + entry * (rows * patches * (M + gamma) + M * gamma);
 	if (c->layer[l].cov_part == ODVGP_COV_PART_BLOCKS)
@@ -41,15 +49,15 @@ static double layer_flops(const odvgp_config *c, ptrdiff_t l, double rows)
 	return flops;
 }
 
-/*  Of a step. L-BFGS evaluates the bound a fifth more often than it takes steps. The evidence of n rows
-    and its gradient take as long as 3 n^3 operations of SGPR's. */
+/*  Of a step. L-BFGS evaluates the bound a fifth more often than it takes steps. The evidence and its
+    gradient are counted by what they take beside SGPR's (bench/results/said.txt). */
 static double step_flops(const odvgp_config *c)
 {
-	double rows = (double)c->optim.batch, n = (double)c->N, flops = 0;
-	if (c->objective == ODVGP_OBJECTIVE_EXACT) flops = 3 * n * n * n;
+	double rows = (double)c->optim.batch, n = (double)c->N, flops = 0,
+		   D = kernel_width(c->layer[0].kernel, (double)c->layer[0].D);
+	if (c->objective == ODVGP_OBJECTIVE_EXACT) flops = 1.5 * n * n * (n + pair_flops(D));
 	else if (c->objective == ODVGP_OBJECTIVE_COLLAPSED)
-		flops = pass_flops(n, (double)(c->layer[0].M + c->layer[0].M_gamma),
-				kernel_width(c->layer[0].kernel, (double)c->layer[0].D));
+		flops = pass_flops(n, (double)(c->layer[0].M + c->layer[0].M_gamma), D);
 	else {
 		if (c->layers > 1) rows *= (double)larger(1, c->deep.samples);
 		for (ptrdiff_t l = 0; l < c->layers; l++) flops += layer_flops(c, l, rows);

@@ -172,7 +172,7 @@ static double q_step_flops(const options *o, const dataset *d, ptrdiff_t beta, p
 		   kernels = is_independent(o) ? F : 1, rows = (double)smaller(d->train.n, 1024),
 		   points = (double)(beta + gamma), M = (double)beta;
 	return kernels * pass_flops(rows, M, D) + 6 * (F - 1) * rows * M * M + 10 * F * M * M * M +
-		   (kernels * (150 + 40 * D) + 4 * F) * rows * points;
+		   (kernels * pair_flops(D) + 4 * F) * rows * points;
 }
 
 /*  Points for each member of plan_q. */
