@@ -133,6 +133,16 @@ static int has_memory(double bytes)
 	return there;
 }
 
+/*  Of the machine; 0: not known. */
+static double machine_bytes(void)
+{
+#ifdef _SC_PHYS_PAGES
+	return fmax(0, (double)sysconf(_SC_PHYS_PAGES)) * fmax(0, (double)sysconf(_SC_PAGESIZE));
+#else
+	return 0;
+#endif
+}
+
 static double *take_doubles(ptrdiff_t rows, ptrdiff_t columns)
 {
 	if (columns > 0 && rows > PTRDIFF_MAX / 8 / columns)

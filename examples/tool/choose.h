@@ -41,8 +41,9 @@ static const double MOST_COSTS = 1.2;
 /*  With --minutes it is planned in counted operations, whose time is uncertain: after ENOUGH of the
     seconds no entry begins a round, and after MOST none goes on. */
 static const double RACE_ENOUGH_TIME = 0.4, RACE_MOST_TIME = 0.6;
-/*  Of the model of an exact candidate; a score and an evaluation take a copy of it. */
-static const double MOST_EXACT_BYTES = 1.25e9;
+/*  Of the machine's memory an exact candidate may take this part, or EXACT_BYTES, where that is more or
+    it is not known. */
+static const double EXACT_MEMORY = 0.5, EXACT_BYTES = 2.5e9;
 
 typedef struct choice {
 	/* Its options before plan.h, and of each candidate. */
@@ -70,7 +71,7 @@ typedef struct choice {
 	int raced;
 	/* With --minutes: operations of the winner's training, else 0. */
 	double budget;
-	/* How many candidates take more memory than there is, and the bytes of the smallest of them. */
+	/* How many candidates take too much memory, and the bytes of the smallest of them. */
 	int large;
 	double least_large;
 	/* Training rows whose inputs differ; has a column of numbers long tails? */
@@ -712,8 +713,9 @@ static int candidate_fits(choice *c, int k)
 {
 	double file;
 	c->bytes[k] = candidate_bytes(c, k);
-	double most = fmax(race_entry_bytes(&c->r, &c->list[k], &file), c->bytes[k]);
-	if (has_memory(most)) return 1;
+	double most = fmax(race_entry_bytes(&c->r, &c->list[k], &file), c->bytes[k]),
+		   allowed = fmax(EXACT_BYTES, EXACT_MEMORY * machine_bytes());
+	if ((!is_exact(basis_of(&c->o[k])) || most <= allowed) && has_memory(most)) return 1;
 	c->least_large = c->large++ ? fmin(c->least_large, most) : most;
 	return 0;
 }
@@ -751,10 +753,8 @@ static void candidate_add(choice *c, const variant *v)
 		variant_store(o, OPT_FIT_Q, "end");
 	double flops = fmax(c->budget, race_total(&c->r, &c->list[0]));
 	candidate_make(c, k, flops, v->follows);
-	const odvgp_config *g = &c->list[k].config;
-	int large = is_exact(basis_of(o)) && (double)odvgp_model_size(g, NULL) > MOST_EXACT_BYTES;
 	/* Its least steps are too many operations. */
-	large |= race_total(&c->r, &c->list[k]) > MOST_COSTS * flops;
+	int large = race_total(&c->r, &c->list[k]) > MOST_COSTS * flops;
 	/* It is there already: the plan's itself, or an earlier row's. */
 	for (int i = 0; i < k && !v->transform && !v->target; i++)
 		large |= strcmp(c->name[k], c->name[i]) == 0;
@@ -902,7 +902,7 @@ static void choice_table(choice *c)
 					e->done, e->steps, e->mean, i == r->winner ? "  chosen" : "");
 	}
 	if (c->large)
-		bytes_print(b, "  left out: %d of at least %.3g MB each, more memory than there is\n",
+		bytes_print(b, "  left out: %d of at least %.3g MB each, too much for this machine\n",
 				c->large, c->least_large / 1e6);
 	if (r->winner && r->error > 0)
 		bytes_print(b, "  %s the first by %.5f +- %.5f a row\n",
@@ -1070,8 +1070,8 @@ static void choice_make(choice *c, options *o, dataset *d, double both)
 	candidates_add(c, tries);
 	if (c->r.count == 1 && c->large && !c->quiet)
 		fprintf(stderr,
-				"auto: no race: each of the other candidates takes at least %.3g MB, more than "
-				"there is\n",
+				"auto: no race: each of the other candidates takes at least %.3g MB, too much for "
+				"this machine\n",
 				c->least_large / 1e6);
 	if (c->r.count == 1) return;
 	if (!c->quiet) print_data_notes(d);

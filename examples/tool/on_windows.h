@@ -1,5 +1,5 @@
 /*  on_windows.h - what the tool and the demo use of POSIX and Windows lacks, under the same names,
-    so that the other files need no second way: signals, sysconf for the number of processors,
+    so that the other files need no second way: signals, sysconf for processors and memory,
     readlink, and a stat that tells files apart. Does nothing elsewhere. Include it after the
     headers of the system. */
 #ifndef TOOL_ON_WINDOWS_H
@@ -54,13 +54,18 @@ static inline void windows_signal(int number, void (*handler)(int))
 
 /* ---- processors ---- */
 
-#define _SC_NPROCESSORS_ONLN 0
-#define sysconf(what)        windows_processors()
-static inline long windows_processors(void)
+enum { _SC_NPROCESSORS_ONLN, _SC_PAGESIZE, _SC_PHYS_PAGES };
+#define _SC_PHYS_PAGES _SC_PHYS_PAGES
+#define sysconf(what)  windows_sysconf(what)
+static inline long windows_sysconf(int what)
 {
 	SYSTEM_INFO info;
+	MEMORYSTATUSEX memory;
 	GetSystemInfo(&info);
-	return (long)info.dwNumberOfProcessors;
+	memory.dwLength = sizeof memory;
+	if (what == _SC_NPROCESSORS_ONLN) return (long)info.dwNumberOfProcessors;
+	if (what == _SC_PAGESIZE) return (long)info.dwPageSize;
+	return GlobalMemoryStatusEx(&memory) ? (long)(memory.ullTotalPhys / info.dwPageSize) : -1;
 }
 
 /* ---- files: stat of the C library leaves device and inode 0 ---- */

@@ -84,7 +84,7 @@ fi
 full || return 0 # the races that follow take a minute
 if [ $runs_limited = 1 ]; then
     limited 90000 --data memory.csv
-    check "race: what has no memory is left out, which is said" sh -c '[ $1 -eq 0 ] && grep -Eq "^  left out: [0-9]+ of at least [0-9.]+ MB each, more memory than there is$" err.txt &&
+    check "race: what has no memory is left out, which is said" sh -c '[ $1 -eq 0 ] && grep -Eq "^  left out: [0-9]+ of at least [0-9.]+ MB each, too much for this machine$" err.txt &&
         grep -q "  chosen$" err.txt && ! grep -q "  exact" err.txt' sh $?
     limited 48000 --data memory.csv --kernel "matern52(ard)"
     check "race: none where only the first candidate fits" sh -c '[ $1 -eq 0 ] && grep -Eq "^auto: no race: each of the other candidates takes at least [0-9.]+ MB" err.txt' sh $?
