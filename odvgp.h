@@ -5089,18 +5089,19 @@ static int gp__tasks_across(const gp__mm *g, int tasks)
 	return best;
 }
 
-/*	Start of part t when [from, to) is cut into `parts` of equal work at multiples of `unit`, of which
-	`from` is one. part: LOWER if index i has i + 1 steps, UPPER if `to` - i, FULL if all have as
-	many. */
-static ptrdiff_t gp__work_begin(
-		ptrdiff_t from, ptrdiff_t to, ptrdiff_t unit, int part, int parts, int t)
+/*	Start of part t when [from, to) of [0, all) is cut into `parts` of equal work at multiples of
+	`unit`, of which `from` is one. part: LOWER if index i has i + 1 steps, UPPER if all - i, FULL
+	if each has as many. */
+static ptrdiff_t gp__work_begin(ptrdiff_t from, ptrdiff_t to, ptrdiff_t all, ptrdiff_t unit,
+		int part, int parts, int t)
 {
-	gp__wide low = part == GP__LOWER ? (gp__wide)from : 0, n = (gp__wide)(to - from) + low,
-			 share = GP__W(part == GP__UPPER ? parts - t : t) / GP__W(parts);
+	int lower = part == GP__LOWER;
+	gp__wide low = (gp__wide)(lower ? from : all - to), n = (gp__wide)(to - from) + low,
+			 share = GP__W(lower ? t : parts - t) / GP__W(parts);
 	if (part == GP__FULL) return from + gp__share_begin(to - from, unit, parts, t);
 	if (t == 0 || t == parts) return t ? to : from;
 	ptrdiff_t steps = (ptrdiff_t)gp__sqrt(low * low + (n * n - low * low) * share);
-	return (part == GP__LOWER ? steps : GP__MAX(from, to - steps)) / unit * unit;
+	return (lower ? steps : GP__MAX(from, all - steps)) / unit * unit;
 }
 
 static void gp__mm_task(void *arg, int t)
@@ -5110,10 +5111,10 @@ static void gp__mm_task(void *arg, int t)
 	const odvgp__simd *isa = job->blas->isa;
 	int down = job->tasks / job->across, row = t / job->across, column = t % job->across,
 		rows = g->c_part ? g->c_part : g->a_part, columns = gp__side_of_b(g);
-	ptrdiff_t i0 = gp__work_begin(job->from, job->to, isa->MR, rows, down, row),
-			  i1 = gp__work_begin(job->from, job->to, isa->MR, rows, down, row + 1),
-			  j0 = gp__work_begin(0, g->n, isa->NR, columns, job->across, column),
-			  j1 = gp__work_begin(0, g->n, isa->NR, columns, job->across, column + 1);
+	ptrdiff_t i0 = gp__work_begin(job->from, job->to, g->m, isa->MR, rows, down, row),
+			  i1 = gp__work_begin(job->from, job->to, g->m, isa->MR, rows, down, row + 1),
+			  j0 = gp__work_begin(0, g->n, g->n, isa->NR, columns, job->across, column),
+			  j1 = gp__work_begin(0, g->n, g->n, isa->NR, columns, job->across, column + 1);
 	if (g->c_part == GP__LOWER) j1 = GP__MIN(j1, i1);
 	if (i1 > i0 && j1 > j0)
 		gp__region(job->blas, g, i0, i1, j0, j1, job->blas->pack + t * job->blas->pack_stride);
@@ -5324,12 +5325,13 @@ static void gp__solve_task(void *arg, int i)
 		odvgp_real *b = job->right ? job->B + j * job->ldb : job->B + end * job->ldb + j;
 		int in_place = !job->right && cols == width && may_stay;
 		ptrdiff_t from = in_place ? m / isa->MR * isa->MR : 0; /* rows from here on are copied */
+		odvgp_real *rest = from < m ? b + from * bs : b;
 		if (job->right) isa->transpose(m, cols, width, b, job->ldb, first, xs);
-		else isa->copy(m - from, cols, width, NULL, b + from * bs, bs, X + from * NR, NR);
+		else isa->copy(m - from, cols, width, NULL, rest, bs, X + from * NR, NR);
 		gp__solve_strip(isa, &job->t, tri, last, 0, (int)(width / isa->lanes), in_place ? b : X,
 				in_place ? bs : NR, X + (rows - isa->MR) * NR);
 		if (job->right) isa->transpose(cols, m, m, first, xs, b, job->ldb);
-		else isa->copy(m - from, cols, cols, NULL, X + from * NR, NR, b + from * bs, bs);
+		else isa->copy(m - from, cols, cols, NULL, X + from * NR, NR, rest, bs);
 	}
 }
 

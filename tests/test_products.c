@@ -567,33 +567,39 @@ TEST(shares_of_large_sizes)
 }
 /*  The shares of a triangle follow each other, begin at multiples of the unit, and have as many
     steps as the others, but for those of one unit of rows. */
+/*  Of all rows, and of slices of them as a watched product does them. */
 TEST(shares_of_triangles_have_equal_work)
 {
-	static const ptrdiff_t sizes[] = {1, 23, 24, 300, 1001};
+	static const ptrdiff_t ranges[][3] = {{0, 1, 1}, {0, 23, 23}, {0, 24, 24}, {0, 300, 300},
+			{0, 1001, 1001}, {0, 504, 1001}, {504, 904, 1001}, {904, 1001, 1001}};
 	static const int counts[] = {1, 2, 3, 8}, parts[] = {GP__FULL, GP__LOWER, GP__UPPER};
 	const ptrdiff_t unit = 8;
 	size_t s, c, k;
 	int t;
-	for (s = 0; s < sizeof sizes / sizeof *sizes; s++)
+	for (s = 0; s < sizeof ranges / sizeof *ranges; s++)
 		for (c = 0; c < sizeof counts / sizeof *counts; c++)
 			for (k = 0; k < sizeof parts / sizeof *parts; k++) {
-				ptrdiff_t n = sizes[s], end = 0, from, to, i;
-				double all = parts[k] ? (double)n * (double)(n + 1) / 2 : (double)n * (double)n;
+				ptrdiff_t first = ranges[s][0], last = ranges[s][1], n = ranges[s][2], end = first,
+						  from, to, i;
+				double all = 0;
+				for (i = first; i < last; i++)
+					all += (double)(!parts[k] ? n : parts[k] == GP__LOWER ? i + 1 : n - i);
 				for (t = 0; t < counts[c]; t++) {
 					double work = 0;
-					from = gp__work_begin(0, n, unit, parts[k], counts[c], t);
-					to = gp__work_begin(0, n, unit, parts[k], counts[c], t + 1);
+					from = gp__work_begin(first, last, n, unit, parts[k], counts[c], t);
+					to = gp__work_begin(first, last, n, unit, parts[k], counts[c], t + 1);
 					for (i = from; i < to; i++)
 						work += (double)(!parts[k] ? n : parts[k] == GP__LOWER ? i + 1 : n - i);
-					CHECK_SAY(from == end && to >= from && (from % unit == 0 || from == n) &&
+					CHECK_SAY(from == end && to >= from && (from % unit == 0 || from == last) &&
 									  fabs(work - all / counts[c]) <= (double)(unit * n),
 							"share %d of %d of %ld, part %d: %ld to %ld", t, counts[c], (long)n,
 							parts[k], (long)from, (long)to);
 					end = to;
 				}
-				CHECK(end == n);
+				CHECK(end == last);
 			}
 }
+
 /*  More pairs of points than a size_t can count are shared out like other work. */
 TEST(kernel_matrices_of_more_entries_than_sizes)
 {
