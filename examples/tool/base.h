@@ -133,11 +133,30 @@ static int has_memory(double bytes)
 	return there;
 }
 
-/*  Of the machine; 0: not known. */
-static double machine_bytes(void)
+/*  The number behind `name` in a file of the system, in its units; HUGE_VAL: there is none. */
+static double system_number(const char *path, const char *name)
+{
+	char line[200], *end;
+	double found = HUGE_VAL;
+	size_t length = strlen(name);
+	FILE *f = fopen(path, "r");
+	while (f && fgets(line, sizeof line, f)) {
+		if (strncmp(line, name, length) != 0) continue;
+		double value = strtod(line + length, &end);
+		if (end > line + length) found = value;
+	}
+	if (f) fclose(f);
+	return found;
+}
+
+/*  Memory that is free, of the machine's and of what Linux allows the program; 0: not known. */
+static double free_bytes(void)
 {
 #ifdef _SC_PHYS_PAGES
-	return fmax(0, (double)sysconf(_SC_PHYS_PAGES)) * fmax(0, (double)sysconf(_SC_PAGESIZE));
+	double all = fmax(0, (double)sysconf(_SC_PHYS_PAGES)) * fmax(0, (double)sysconf(_SC_PAGESIZE)),
+		   allowed = fmin(system_number("/sys/fs/cgroup/memory.max", ""),
+				   system_number("/sys/fs/cgroup/memory/memory.limit_in_bytes", ""));
+	return fmin(fmin(all, allowed), 1024 * system_number("/proc/meminfo", "MemAvailable:"));
 #else
 	return 0;
 #endif

@@ -33,16 +33,16 @@ enum {
 enum { FOLDS = 5, FOLDS_ROWS = 2000, FOLDS_LEAST_ROWS = 100, ROWS_AN_INPUT = 10, FOLDS_TRIES = 6 };
 /*  SHORT: where validation may end the winner's training long before its last step. */
 static const double RACE_SHARE = 1.0 / 3, RACE_SHARE_SHORT = 0.15;
-/*  Operations that a race by folds may take although it is more: a quarter of a training of the usual
-    length, which few rows do not need. */
-static const double RACE_LEAST = FLOPS / 4;
+/*  Operations that a race by folds may add even where that is more than its share: a quarter of
+    FLOPS. */
+static const double RACE_LEAST = 6e11;
 /*  Of a candidate's operations, in those of the first one. */
 static const double MOST_COSTS = 1.2;
 /*  With --minutes it is planned in counted operations, whose time is uncertain: after ENOUGH of the
     seconds no entry begins a round, and after MOST none goes on. */
 static const double RACE_ENOUGH_TIME = 0.4, RACE_MOST_TIME = 0.6;
-/*  Of the machine's memory an exact candidate may take this part, or EXACT_BYTES, where that is more or
-    it is not known. */
+/*  An exact candidate may take this part of the memory that is free, or EXACT_BYTES where that is
+    more or not known. */
 static const double EXACT_MEMORY = 0.5, EXACT_BYTES = 2.5e9;
 
 typedef struct choice {
@@ -160,11 +160,11 @@ static void hold_few(choice *c, const dataset *d, uint64_t seed)
 	choose_stored(d, NULL, c->fit.train.X, c->fit.Y);
 }
 
-/*  A candidate's model has the bounds of the winner's, and may read its rows. */
-static odvgp_status choice_made(void *user, odvgp_model *model, odvgp_info *info)
+/*  A candidate's model has the bounds of the winner's, as its file has, and may read its rows. */
+static odvgp_status choice_made(void *user, odvgp_model *model, int of_file, odvgp_info *info)
 {
 	const choice *c = user;
-	odvgp_status s = model_bounds(model, info);
+	odvgp_status s = of_file ? ODVGP_OK : model_bounds(model, info);
 	return s || !c->fit.disk ? s : large_try_reader(c->fit.disk, model, large_for_library, info);
 }
 
@@ -476,7 +476,7 @@ typedef struct variant {
 } variant;
 enum { LATE_STUDENT = 1, LATE_KERNEL };
 
-/*  The best come first: a race has --auto-tries - 1 of those that fit the data. What cannot win
+/*  The best come first: a race has choice_tries - 1 of those that fit the data. What cannot win
     within the same operations stands behind; bench/results/auto.txt has the races. */
 #define EXACT      .to = EXACT_ROWS, .basis = "exact", .follows = 1, .warm = "off"
 #define SMALL      EXACT, .folds = 1
@@ -507,7 +507,6 @@ static const variant variants[] = {
 		{SMALL, ROUGH},
 		{EXACT, RBF},
 		{EXACT, MATERN32},
-		{EXACT, SHORT},
 		{FEW, ASINH},
 		{FEW, MATERN32},
 		{FEW, RBF},
@@ -561,7 +560,7 @@ static void variant_store(options *o, int id, const char *text)
 static double row_flops(const odvgp_config *c)
 {
 	double R = (double)(c->layer[0].M + c->layer[0].M_gamma);
-	return R * (2 * (double)c->layer[0].P * R + 50 + 13 * (double)c->layer[0].D);
+	return R * (2 * (double)c->layer[0].P * R + 50 + 13 * config_width(c));
 }
 
 /*  Of the factors of a predictor. */
@@ -714,7 +713,7 @@ static int candidate_fits(choice *c, int k)
 	double file;
 	c->bytes[k] = candidate_bytes(c, k);
 	double most = fmax(race_entry_bytes(&c->r, &c->list[k], &file), c->bytes[k]),
-		   allowed = fmax(EXACT_BYTES, EXACT_MEMORY * machine_bytes());
+		   allowed = fmax(EXACT_BYTES, EXACT_MEMORY * free_bytes());
 	if ((!is_exact(basis_of(&c->o[k])) || most <= allowed) && has_memory(most)) return 1;
 	c->least_large = c->large++ ? fmin(c->least_large, most) : most;
 	return 0;
@@ -755,9 +754,8 @@ static void candidate_add(choice *c, const variant *v)
 	candidate_make(c, k, flops, v->follows);
 	/* Its least steps are too many operations. */
 	int large = race_total(&c->r, &c->list[k]) > MOST_COSTS * flops;
-	/* It is there already: the plan's itself, or an earlier row's. */
-	for (int i = 0; i < k && !v->transform && !v->target; i++)
-		large |= strcmp(c->name[k], c->name[i]) == 0;
+	/* The plan's itself. */
+	large |= !v->transform && !v->target && strcmp(c->name[k], c->name[0]) == 0;
 	if (large || !candidate_fits(c, k) || (v->target && !candidate_target(c, k, v->target))) {
 		options_free(o);
 		return;
@@ -853,8 +851,7 @@ static double choice_bytes(const choice *c, const dataset *d)
 /*  Says about how long race and training take, as plan_print does, and how much memory. */
 static void choice_announce(const choice *c, const dataset *d)
 {
-	double training = race_total(&c->r, &c->list[0]),
-		   flops = training + fmax(c->r.most, c->r.share / (1 - c->r.share) * training);
+	double flops = race_total(&c->r, &c->list[0]) + race_most(&c->r);
 	const char *minutes = c->before.value[OPT_MINUTES];
 	/* L-BFGS often converges before its last iteration: it is not counted a fifth longer than its
 	   products, as steps are (bench/results/said.txt). */

@@ -11,19 +11,27 @@ enum { ADDITIVE_COLUMN = 10 };
 /*  Of a base kernel's value and derivatives for a pair of points. */
 static double pair_flops(double D) { return 150 + 40 * D; }
 
-/*  Columns that cost as much as a kernel of D columns: each further base kernel of a sum or product is
-    one more, and additive has a function in each column, whose value and derivatives take as long as
+/*  Columns that cost as much as a kernel of D columns: each further base kernel of a sum or product
+    has its own, and additive has a function in each column, whose value and derivatives take as long as
     ADDITIVE_COLUMN columns of a distance. */
 static double kernel_width(const char *kernel, double D)
 {
 	double width = D;
-	int depth = 0;
+	/* A bit for each open parenthesis: 1 if it holds arguments. */
+	unsigned long open = 0;
 	for (const char *s = kernel; s && *s; s++) {
-		depth += (*s == '(') - (*s == ')');
-		if (!depth && (*s == '+' || *s == '*')) width += pair_flops(D) / 40;
+		if (*s == '(') open = open << 1 | (s > kernel && isalnum((unsigned char)s[-1]));
+		if (*s == ')') open >>= 1;
+		if (!open && (*s == '+' || *s == '*')) width += pair_flops(D) / 40;
 		if (strncmp(s, "additive", 8) == 0) width += ADDITIVE_COLUMN * D;
 	}
 	return width;
+}
+
+/*  Of the only layer's kernel. */
+static double config_width(const odvgp_config *c)
+{
+	return kernel_width(c->layer[0].kernel, (double)c->layer[0].D);
 }
 
 /*  Of the bound and its gradient: products, factors, and the kernel's distances. */
@@ -49,13 +57,15 @@ static double layer_flops(const odvgp_config *c, ptrdiff_t l, double rows)
 	return flops;
 }
 
-/*  Of a step. L-BFGS evaluates the bound a fifth more often than it takes steps. The evidence and its
-    gradient are counted by what they take beside SGPR's (bench/results/said.txt). */
+/*  Of the evidence of n rows and its gradient, by what they take beside SGPR's
+    (bench/results/said.txt). */
+static double exact_flops(double n, double D) { return 1.5 * n * n * (n + pair_flops(D)); }
+
+/*  Of a step. L-BFGS evaluates the bound a fifth more often than it takes steps. */
 static double step_flops(const odvgp_config *c)
 {
-	double rows = (double)c->optim.batch, n = (double)c->N, flops = 0,
-		   D = kernel_width(c->layer[0].kernel, (double)c->layer[0].D);
-	if (c->objective == ODVGP_OBJECTIVE_EXACT) flops = 1.5 * n * n * (n + pair_flops(D));
+	double rows = (double)c->optim.batch, n = (double)c->N, flops = 0, D = config_width(c);
+	if (c->objective == ODVGP_OBJECTIVE_EXACT) flops = exact_flops(n, D);
 	else if (c->objective == ODVGP_OBJECTIVE_COLLAPSED)
 		flops = pass_flops(n, (double)(c->layer[0].M + c->layer[0].M_gamma), D);
 	else {
@@ -69,7 +79,7 @@ static double step_flops(const odvgp_config *c)
 static double fit_q_flops(const odvgp_config *c)
 {
 	double n = (double)c->N, R = (double)(c->layer[0].M + c->layer[0].M_gamma);
-	return n * R * R + 10 * R * R * R + (50 + 13 * (double)c->layer[0].D) * n * R;
+	return n * R * R + 10 * R * R * R + (50 + 13 * config_width(c)) * n * R;
 }
 
 /*  Of predictions of so many rows, a quarter of a step on them, and before, where training leaves q

@@ -499,7 +499,7 @@ static void likelihood_settle(options *o, const dataset *d)
 	option_default(o, OPT_NATGRAD_WARMUP, text);
 }
 
-/*  The least noise of an exact model, in units of y's variance: see model_bounds. */
+/*  The least noise of an exact model, in units of y's variance: see EXACT_VARIANCE. */
 static const double EXACT_NOISE = 1e-7;
 
 /*  The config of the options, without sizes. */
@@ -752,7 +752,7 @@ static const double EXACT_VARIANCE = 1e3;
 /*  The variance of Student's y is finite only for df > 2. */
 static const double LEAST_DF = 2.1;
 
-/*  Those of every model that the tool trains. */
+/*  Sets the bounds that every trained model has. */
 static odvgp_status model_bounds(odvgp_model *model, odvgp_info *info)
 {
 	const odvgp_config *c = odvgp_model_config(model);

@@ -109,8 +109,8 @@ enum {
     X(BASIS, "basis", "NAME", "auto", TRAIN | KEPT, \
       "one of the bases below, or auto: by the data's size (orth with options of its steps)") \
     X(AUTO_TRIES, "auto-tries", "N", "4", TRAIN, \
-      "--basis auto: race at most N candidates on rows held out (1: none, at most 8; below 2,000 " \
-      "rows of one target 6, by folds): members, kernels, " \
+      "--basis auto: race at most N candidates on rows held out (1: none, at most 8; by default 6 " \
+      "where folds score: regression, fewer than 2,000 rows): members, kernels, " \
       "scales of columns and target; from 3 on Student's t or matern12 may join") \
     X(LAYERS, "layers", "LIST", NULL, FIT | KEPT, \
       "deep model, from the inputs up: BASIS[:KEY=VALUE,...]; ...; BASIS " \

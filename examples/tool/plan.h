@@ -2,7 +2,8 @@
     about how long they take.
 
     The choice is a formula in counted operations, never in seconds, unless --minutes is given: the
-    same data get the same options on every machine. bench/first_hour.md has the experiments.
+    same data get the same options on every machine, but for what a race (choose.h) makes of them.
+    bench/first_hour.md has the experiments.
 
     A pass of the collapsed bound over n rows with M points takes about 8 n M^2 operations. SGPR
     gets the M for which 60 passes take FLOPS, up to five times as many from 20,000 to 100,000 rows,
@@ -184,14 +185,18 @@ static void plan_q_points(ptrdiff_t n, ptrdiff_t distinct, ptrdiff_t *beta, ptrd
 						   : smaller(n < MANY_ROWS ? 500 : Q_POINTS, smaller(most, distinct - *beta));
 }
 
-/*  Operations of a training that does well with the sizes that are chosen without --minutes: with
-    fewer points a race costs more than it finds (bench/results/auto.txt). */
+/*  After so many steps an exact model is ahead of any SGPR (bench/results/auto.txt). */
+enum { EXACT_STEPS = 12 };
+
+/*  Operations of a training that does well: with the sizes that are chosen without --minutes, since
+    with fewer points a race costs more than it finds, or exact. */
 static double plan_least(const options *o, const dataset *d, double D, ptrdiff_t distinct)
 {
 	ptrdiff_t n = d->train.n, beta, gamma;
 	if (d->s.likelihood == ODVGP_LIKELIHOOD_GAUSSIAN) {
 		ptrdiff_t M = plan_whole_points(plan_points(plan_usual((double)n), n), distinct);
-		return 60 * pass_flops((double)n, (double)M, D);
+		double sgpr = 60 * pass_flops((double)n, (double)M, D);
+		return n > EXACT_ROWS ? sgpr : fmin(sgpr, EXACT_STEPS * exact_flops((double)n, D));
 	}
 	plan_q_points(n, distinct, &beta, &gamma);
 	return LEAST_STEPS * q_step_flops(o, d, beta, gamma);

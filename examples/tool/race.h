@@ -10,9 +10,9 @@
     are equal, and the earlier entry comes first.
 
     What the race adds to the winner's training - starts and steps of the others, scores - is at most
-    race.share of all operations, both together, or race.most. An entry that leaves no step to itself or to one
-    before it does not race. Operations are the caller's counts and never seconds: the choice depends
-    on data, build and instruction set only.
+    the larger one of race.share of all operations, of race and training, and race.most. An entry that
+    leaves no step to itself or to one before it does not race. Operations are the caller's counts and
+    never seconds: the choice depends on entries, data, build and instruction set only.
 
     race_continue gives the winner's parameters to a model of more rows, for the rest of its steps.
 
@@ -25,9 +25,9 @@
     have been scored wins.
 
     Few rows are all trained on, and all score: those of each fold by the posterior of the others,
-    with the hyperparameters and points that all rows have given. Such hyperparameters fit the rows of
-    a fold, too: as in Akaike's criterion each of them costs one nat. This is for a Gaussian, whose q
-    is a formula, of one target. */
+    with the hyperparameters and points that all rows have given. Hyperparameters fit the rows of a
+    fold, too: as in Akaike's criterion each that is trained costs one nat. Points are q's, which the
+    bound keeps from fitting too well. This is for a Gaussian, whose q is a formula, of one target. */
 #ifndef TOOL_RACE_H
 #define TOOL_RACE_H
 
@@ -99,8 +99,9 @@ typedef struct race {
 	/* Above 0: no validation rows, but this many folds of the N = valid rows, and the one of each. */
 	int folds;
 	const int *fold;
-	/* Prepares a new model: gives it bounds, or where X and Y are NULL its reader. NULL: nothing to do. */
-	odvgp_status (*made)(void *user, odvgp_model *model, odvgp_info *info);
+	/* Prepares a model: gives a new one bounds, which a file (of_file 1) keeps, and each its reader
+	   where X and Y are NULL. NULL: nothing to do. */
+	odvgp_status (*made)(void *user, odvgp_model *model, int of_file, odvgp_info *info);
 	/* [count]; the first is the default. */
 	race_entry *list;
 	int count;
@@ -128,6 +129,9 @@ typedef struct race {
 	/* 1: race.over has ended it. */
 	int early;
 } race;
+
+/*  Entries at most. */
+enum { RACE_MOST = 32 };
 
 /* ---- operations ---- */
 
@@ -192,6 +196,20 @@ static int race_choose(const race *r, int *order)
 	return count;
 }
 
+/*  What the race adds at most: what it may, or less where all entries together need less. */
+static double race_most(const race *r)
+{
+	int order[RACE_MOST], count = race_choose(r, order);
+	double needed = 0;
+	for (int k = 0; k < count; k++) {
+		const race_entry *e = &r->list[order[k]];
+		needed += race_rounds(count) * e->score_flops;
+		if (k) needed += e->start_flops + (double)e->steps * e->step_flops;
+	}
+	double share = r->share / (1 - r->share) * race_total(r, &r->list[0]);
+	return fmin(needed, fmax(r->most, share));
+}
+
 /* ---- entries ---- */
 
 static void race_tell(const race *r, int entry, race_phase phase)
@@ -238,7 +256,8 @@ static double race_penalty(const race *r, const odvgp_model *model)
 	ptrdiff_t count = 0;
 	for (int i = 0; i < odvgp_slot_count(model) && r->folds; i++) {
 		const odvgp_slot *slot = odvgp_slot_at(model, i);
-		if (race_is_start(slot->name) && slot->name[0] != 'Z') count += slot->count;
+		int points = strcmp(slot->name, "Z_beta") == 0;
+		if (slot->trainable && race_is_start(slot->name) && !points) count += slot->count;
 	}
 	return (double)count / (double)r->valid;
 }
@@ -354,7 +373,7 @@ static odvgp_status race_wake(const race *r, race_entry *e)
 			e->block, e->block_bytes, &e->info);
 	free(e->file);
 	e->file = NULL;
-	return !s && r->made ? r->made(r->user, e->model, &e->info) : s;
+	return !s && r->made ? r->made(r->user, e->model, 1, &e->info) : s;
 }
 
 static const odvgp_real *race_rows(const race *r, const race_entry *e)
@@ -392,7 +411,7 @@ static odvgp_status race_gaussian(const race *r, race_entry *e, const race_value
 	if (!block) return race_no_memory(&e->info);
 	const odvgp_real *X = race_rows(r, e), *Y = race_targets(r, e);
 	odvgp_status s = odvgp_model_init(&model, &c, block, size, &e->info);
-	if (!s && r->made) s = r->made(r->user, model, &e->info);
+	if (!s && r->made) s = r->made(r->user, model, 0, &e->info);
 	if (!s) s = odvgp_init_data(model, X, Y, r->watch, &e->info);
 	if (!s) s = race_give(model, values, &e->info);
 	if (!s) s = race_fit_q(r, e, model, X, Y);
@@ -444,7 +463,7 @@ static odvgp_status race_start(const race *r, race_entry *e)
 	}
 	if (!e->block || !e->logp) return race_no_memory(&e->info);
 	odvgp_status s = odvgp_model_init(&e->model, &e->config, e->block, e->block_bytes, &e->info);
-	if (!s && r->made) s = r->made(r->user, e->model, &e->info);
+	if (!s && r->made) s = r->made(r->user, e->model, 0, &e->info);
 	if (!s) s = odvgp_init_data(e->model, race_rows(r, e), race_targets(r, e), r->watch, &e->info);
 	if (!s) s = race_warm(r, e);
 	int followed = 0;
@@ -475,7 +494,7 @@ static odvgp_status race_train(const race *r, race_entry *e, double flops)
 
 /* ---- scores ---- */
 
-enum { RACE_ROWS = 256, RACE_MOST = 32 };
+enum { RACE_ROWS = 256 };
 
 /*  Rows and log p(y) of each, and mean and variance of y [2,n] or NULL. */
 typedef struct race_part {
