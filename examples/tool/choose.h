@@ -97,12 +97,14 @@ static ptrdiff_t rows_held(ptrdiff_t n)
 	return smaller(MOST_VALID, larger(n / 10, smaller(LEAST_VALID, n / 5)));
 }
 
-/*  Only a Gaussian's q is a formula; and lengthscales of many inputs fit the rows that they have seen
-    (bench/results/auto.txt: slice). */
+/*  Lengthscales of many inputs fit the rows that they have seen (bench/results/auto.txt: slice). */
+static int has_rows_enough(const dataset *d) { return d->train.n >= ROWS_AN_INPUT * d->s.D; }
+
+/*  Only a Gaussian's q is a formula. */
 static int has_folds(const dataset *d)
 {
 	return d->s.likelihood == ODVGP_LIKELIHOOD_GAUSSIAN && d->train.n < FOLDS_ROWS &&
-		   d->train.n >= ROWS_AN_INPUT * d->s.D;
+		   has_rows_enough(d);
 }
 
 /*  How many candidates there are at most: a training of few rows is short enough for more. */
@@ -771,9 +773,11 @@ static int variant_fits(const choice *c, const variant *v)
 {
 	const options *o = &c->before;
 	int targets = c->target_kind && !o->given[OPT_TARGET_TRANSFORM];
+	int exact = v->basis && strcmp(v->basis, "exact") == 0;
 	/* An exact model keeps its rows in memory. */
+	if (exact && (c->stored || !has_rows_enough(c->d))) return 0;
 	if (v->classes != has_classes(c->fit.s.likelihood) || c->rows <= v->from || c->rows > v->to ||
-			(v->folds && !c->fold) || (c->stored && v->basis && strcmp(v->basis, "exact") == 0))
+			(v->folds && !c->fold))
 		return 0;
 	for (int k = 0; k < c->r.count; k++) targets &= !c->target[k].kind;
 	if (v->target && (!targets || v->target != c->target_kind)) return 0;

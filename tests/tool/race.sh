@@ -164,6 +164,9 @@ repeats() {
     eval "race --data $data --test-fraction 0.2 --model told.odvgp $chosen" >t2.json 2>err2.txt
     holds "$(value t.json loglik) < $(value t2.json loglik) + $1 && $(value t2.json loglik) < $(value t.json loglik) + $1"
 }
+made 4 520 'for (k = 0; k < 60; k++) printf "%.3f,", uniform(); print uniform()' >wide.csv
+race --data wide.csv --auto-tries 3 --model t.odvgp >t.json 2>err.txt
+check "race: nothing exact with few rows for each input" sh -c '[ $1 -eq 0 ] && grep -q "  chosen$" err.txt && ! grep -q "  exact" err.txt' sh $?
 made 9 300 'print uniform() "," uniform() ",5"' >level.csv
 race --data level.csv --model t.odvgp >t.json 2>err.txt
 check "race: rounding chooses no kernel where the target is constant" sh -c 'grep "  chosen$" err.txt | grep -Evq "rbf|matern|additive"'
