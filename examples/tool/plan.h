@@ -185,8 +185,9 @@ static void plan_q_points(ptrdiff_t n, ptrdiff_t distinct, ptrdiff_t *beta, ptrd
 						   : smaller(n < MANY_ROWS ? 500 : Q_POINTS, smaller(most, distinct - *beta));
 }
 
-/*  After so many steps an exact model is ahead of any SGPR (bench/results/auto.txt). */
-enum { EXACT_STEPS = 12 };
+/*  Evaluations of an exact model that leave a race some for each candidate; after one or two it is not
+    always ahead of SGPR (bench/results/auto.txt). */
+enum { EXACT_EVALUATIONS = 36 };
 
 /*  Operations of a training that does well: with the sizes that are chosen without --minutes, since
     with fewer points a race costs more than it finds, or exact. */
@@ -196,7 +197,7 @@ static double plan_least(const options *o, const dataset *d, double D, ptrdiff_t
 	if (d->s.likelihood == ODVGP_LIKELIHOOD_GAUSSIAN) {
 		ptrdiff_t M = plan_whole_points(plan_points(plan_usual((double)n), n), distinct);
 		double sgpr = 60 * pass_flops((double)n, (double)M, D);
-		return n > EXACT_ROWS ? sgpr : fmin(sgpr, EXACT_STEPS * exact_flops((double)n, D));
+		return n > EXACT_ROWS ? sgpr : fmin(sgpr, EXACT_EVALUATIONS * exact_flops((double)n, D));
 	}
 	plan_q_points(n, distinct, &beta, &gamma);
 	return LEAST_STEPS * q_step_flops(o, d, beta, gamma);
