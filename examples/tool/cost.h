@@ -59,7 +59,7 @@ static double layer_flops(const odvgp_config *c, ptrdiff_t l, double rows)
 
 /*  Of the evidence of n rows and its gradient, by what they take beside SGPR's
     (bench/results/said.txt). */
-static double exact_flops(double n, double D) { return 1.5 * n * n * (n + pair_flops(D)); }
+static double exact_flops(double n, double D) { return 1.75 * n * n * (n + pair_flops(D)); }
 
 /*  Of a step. L-BFGS evaluates the bound a fifth more often than it takes steps. */
 static double step_flops(const odvgp_config *c)

@@ -187,7 +187,7 @@ static void plan_q_points(ptrdiff_t n, ptrdiff_t distinct, ptrdiff_t *beta, ptrd
 
 /*  Evaluations of an exact model that leave a race some for each candidate; after one or two it is not
     always ahead of SGPR (bench/results/auto.txt). */
-enum { EXACT_EVALUATIONS = 36 };
+enum { EXACT_EVALUATIONS = 31 };
 
 /*  Operations of a training that does well: with the sizes that are chosen without --minutes, since
     with fewer points a race costs more than it finds, or exact. */
