@@ -566,8 +566,8 @@ TEST(shares_of_large_sizes)
 			}
 }
 /*  The shares of a triangle follow each other, begin at multiples of the unit, and have as many
-    steps as the others, but for those of one unit of rows. */
-/*  Of all rows, and of slices of them as a watched product does them. */
+    steps as the others, but for those of one unit of rows: of all rows, and of slices of them as a
+    watched product does them. */
 TEST(shares_of_triangles_have_equal_work)
 {
 	static const ptrdiff_t ranges[][3] = {{0, 1, 1}, {0, 23, 23}, {0, 24, 24}, {0, 300, 300},

@@ -855,7 +855,7 @@ static double choice_bytes(const choice *c, const dataset *d)
 /*  Says about how long race and training take, as plan_print does, and how much memory. */
 static void choice_announce(const choice *c, const dataset *d)
 {
-	double flops = race_total(&c->r, &c->list[0]) + race_most(&c->r);
+	double flops = race_total(&c->r, &c->list[0]) + race_adds(&c->r);
 	const char *minutes = c->before.value[OPT_MINUTES];
 	/* L-BFGS often converges before its last iteration: it is not counted a fifth longer than its
 	   products, as steps are (bench/results/said.txt). */

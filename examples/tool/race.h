@@ -197,7 +197,7 @@ static int race_choose(const race *r, int *order)
 }
 
 /*  What the race adds at most: what it may, or less where all entries together need less. */
-static double race_most(const race *r)
+static double race_adds(const race *r)
 {
 	int order[RACE_MOST], count = race_choose(r, order);
 	double needed = 0;
