@@ -549,7 +549,7 @@ typedef enum odvgp_cov_part {
 					BLOCKS + DENSE. COLLAPSED if M_gamma = 0.
 		TIGHT		[SOLVE] eqs. 14, 15 for BETA + DENSE: above Titsias' bound; O(N^2) time, memory.
 		EXACT		log p(y) itself, for FREE + DIAGONAL with M = N, M_gamma = 0: exact GP
-					regression; O(N^3) time, O(N^2) memory.
+					regression; O(N^3) time, memory of 2 N^2 numbers (P > 1: 2 + P).
 	All but ELBO need the Gaussian likelihood and batch >= N, ignore natgrad, and leave q to
 	odvgp_fit_q. COLLAPSED and PARTLY take O(M^2) memory. */
 typedef enum odvgp_objective {
@@ -2483,10 +2483,10 @@ static void gp__copy(odvgp_real *to, const odvgp_real *from, ptrdiff_t n)
 	if (n > 0) memcpy(to, from, (size_t)n * sizeof *to);
 }
 
-/*	Row i of a lower triangle of n columns, with zeros above the diagonal. */
+/*	Row i of a lower triangle of n columns, with zeros above the diagonal; from may be `to`. */
 GP__TRAINING void gp__copy_row(odvgp_real *to, const odvgp_real *from, ptrdiff_t i, ptrdiff_t n)
 {
-	gp__copy(to, from, i + 1);
+	if (to != from) gp__copy(to, from, i + 1);
 	gp__zero(to + i + 1, n - i - 1);
 }
 
@@ -17932,7 +17932,8 @@ static void gp__kernel_vec_reverse(gp__node *nd)
 
 /* --- CHOL(K, prior): lower Cholesky factor L of K + jitter I, or of each square stacked in K
 	  L's upper triangle is 0. The jitter is relative to the mean diagonal of prior, or of K. A
-	  failure raises it tenfold, at least to 16 eps rows mean, up to the limit. --- */
+	  failure raises it tenfold, at least to 16 eps rows mean, up to the limit. In place: without
+	  jitter only. --- */
 
 static odvgp_real gp__mean_diagonal(const gp__node *K)
 {
@@ -18100,7 +18101,8 @@ static void gp__chol_reverse(gp__node *nd)
 				nd->blas, nd->cols, nd->v + r * nd->ld, nd->ld, nd->d + r * nd->ld, nd->ld);
 	GP__FOR(r, nd->rows) {
 		ptrdiff_t i = r % nd->cols;
-		for (ptrdiff_t j = 0; j <= i && K->needs_grad; j++) GP__D(K, r, j) += GP__D(nd, r, j);
+		for (ptrdiff_t j = 0; j <= i && K->needs_grad && !nd->base; j++)
+			GP__D(K, r, j) += GP__D(nd, r, j);
 		trace += GP__D(nd, r, i);
 	}
 	gp__jitter_adjoint(nd, trace);
@@ -18218,7 +18220,8 @@ static void gp__minus_product_reverse(gp__node *nd)
 	  K is symmetric, both triangles stored; B stacks lower triangles B_p, or (DIAGONAL) has g_p in
 	  row p, with B_p = diag(g_p)^1/2.
 	  With G the adjoint and S = G + G^T: dB = K B S, dK = B S B^T / 2, both triangles.
-	  aux: K B_p of the last p, which repeated reverse runs need, and an [M,M] for work. --- */
+	  aux, not of DIAGONAL: K B_p of the last p, which repeated reverse runs need, and an [M,M] for
+	  work. A single DIAGONAL B may work in place. --- */
 
 static void gp__inner_product(gp__node *nd, ptrdiff_t p)
 {
@@ -19054,18 +19057,19 @@ static void gp__collapsed_reverse(gp__node *nd)
 	  A row of weight w and noise e s has root^2 = e / w on the diagonal instead of 1, and the terms
 	  log(2 pi s e / w) / 2 - w log(2 pi s e) / 2.
 	  dK = (w w^T - P (K + s I)^-1) / 2, dr = -w, with w = (K + s I)^-1 r.
-	  aux: (K + s I)^-1, work, w. --- */
+	  The factor takes the memory of dK, the inverse that of K; aux: w. --- */
 
 static void gp__evidence_forward(gp__node *nd)
 {
 	gp__tape *t = nd->tape;
 	const gp__node *K = nd->in[0], *r = nd->in[1], *root = nd->in[3];
 	ptrdiff_t n = K->rows, P = r->rows;
-	odvgp_real s = nd->in[2]->v[0], *inverse = nd->aux, *work = inverse + n * n, *w = work + n * n;
+	odvgp_real s = nd->in[2]->v[0], *inverse = K->v, *work = K->d, *w = nd->aux;
 	odvgp_info bad;
 	gp__wide sum = 0;
+	ODVGP_ASSERT(K->ld == n);
 	GP__FOR(i, n) {
-		gp__copy_row(work + i * n, K->v + i * K->ld, i, n);
+		gp__copy_row(work + i * n, K->v + i * n, i, n);
 		work[i * n + i] += root ? s * root->v[i] * root->v[i] : s;
 	}
 	if (odvgp_potrf(nd->blas, n, work, n, &bad)) {
@@ -19096,8 +19100,7 @@ static void gp__evidence_reverse(gp__node *nd)
 {
 	gp__node *K = nd->in[0], *r = nd->in[1], *noise = nd->in[2], *root = nd->in[3];
 	ptrdiff_t n = K->rows, P = r->rows;
-	odvgp_real *inverse = nd->aux, *w = inverse + 2 * n * n, half = GP__R(0.5) * nd->d[0];
-	/* dK overwrites the inverse */
+	odvgp_real *inverse = K->v, *w = nd->aux, half = GP__R(0.5) * nd->d[0];
 	odvgp_gemmt(nd->blas, 1, 0, n, P, half, w, n, w, n, -half * (odvgp_real)P, inverse, n);
 	GP__FOR(i, n) {
 		for (ptrdiff_t j = 0; j <= i && K->needs_grad; j++)
@@ -19225,13 +19228,13 @@ static size_t gp__tri_squares_aux(const gp__shapes *s, int *kept)
 		return gp__real_bytes(rows, cols); \
 	}
 GP__AUX(kernel_diag, s->in[2].id ? s->cols : 0, gp__patches_count(&s->unit->patches))
-GP__AUX(inner, 2 * s->cols, s->cols)
+GP__AUX(inner, s->in[1].rows == s->rows ? 2 * s->cols : 0, s->cols)
 GP__AUX(residual, 1, s->cols)
 GP__AUX(inverse_var, 2 * s->in[3].rows, s->cols)
 GP__AUX(kl_inverse, 2 * s->in[0].cols, s->in[0].cols)
 /*	2 F + P rows; the moments are [F + P + 2, F]. */
 GP__AUX(collapsed, s->in[0].cols + s->in[0].rows - 2, s->in[0].cols)
-GP__AUX(evidence, 2 * s->in[0].rows + s->in[1].rows, s->in[0].rows)
+GP__AUX(evidence, s->in[1].rows, s->in[0].rows)
 GP__AUX(nat_stats, s->rows * s->cols, s->cols)
 #undef GP__AUX
 
@@ -19422,9 +19425,11 @@ static uint64_t gp__youngest_input(const gp__node *nd)
 	return youngest;
 }
 
-/*	Older than an input, or overwritten by an outdated node. */
+/*	Older than an input, overwritten by an outdated node, or in memory of two segments. */
 static int gp__out_of_date(const gp__node *nd)
 {
+	const gp__node *other = nd->base ? nd->base : nd->next;
+	if (other && other->segment != nd->segment) return 1;
 	if (nd->segment != GP__HEAD && !gp__ops[nd->op].lasts) return 1;
 	while (nd->stamp > gp__youngest_input(nd)) {
 		if (!nd->next) return 0;
@@ -19737,7 +19742,7 @@ static void gp__build_lik(gp__unit *u)
 				gp__lik_numbers(lik, 0, m->extent));
 }
 
-/*	K of beta, L, and q(u). Parts without the factor get Kb, both triangles. */
+/*	K of beta, L, and q(u); EXACT has only q. Parts without the factor get Kb, both triangles. */
 static void gp__build_beta(gp__unit *u)
 {
 	ptrdiff_t M = u->M;
@@ -19746,10 +19751,12 @@ static void gp__build_beta(gp__unit *u)
 	u->hyp = gp__param_node(u, u->slot_kernel, u->kernel_slots, 1, (ptrdiff_t)u->kernel.nhyp);
 	gp__build_lik(u);
 	u->Z_beta = gp__param_node(u, u->slot_Z_beta, 1, M, u->Dz);
-	u->K = gp__kernel_zz(u, whole ? GP__KERNEL_WHOLE : GP__KERNEL_LOWER, u->Z_beta, u->Z_beta);
-	u->L = gp__head(u, GP__CHOL, GP__CHOL_JITTERED, M, M, u->K, gp__none);
-	gp__asked_for(u, u->L, GP__GIVES_L);
-	if (whole) u->Kb = gp__head(u, GP__JITTERED, 0, M, M, u->K, gp__none);
+	if (u->model->cfg.objective != ODVGP_OBJECTIVE_EXACT) {
+		u->K = gp__kernel_zz(u, whole ? GP__KERNEL_WHOLE : GP__KERNEL_LOWER, u->Z_beta, u->Z_beta);
+		u->L = gp__head(u, GP__CHOL, GP__CHOL_JITTERED, M, M, u->K, gp__none);
+		gp__asked_for(u, u->L, GP__GIVES_L);
+		if (whole) u->Kb = gp__head(u, GP__JITTERED, 0, M, M, u->K, gp__none);
+	}
 	gp__build_block(u, &u->block[GP__ON_BETA], u->L, !inverse);
 }
 
@@ -19912,6 +19919,7 @@ static void gp__free_head(gp__unit *u)
 		return;
 	}
 	u->a = u->block[GP__ON_BETA].mu; /* the mean's points are Z_beta */
+	if (!u->Kb.id) return;
 	gp__ref K_a = gp__head(u, GP__PRODUCT, GP__PRODUCT_AB, u->P, u->M, u->a, u->Kb);
 	gp__kl_half_dot(u, u->a, K_a, 1, GP__DOT_WHOLE, 0);
 }
@@ -19954,14 +19962,23 @@ static int gp__variant_of_B(const gp__unit *u)
 	return u->slot_q_diag ? GP__B_DIAGONAL : GP__B_TRIANGLES;
 }
 
+/*	H, in base's memory, and L_H over it. */
+static void gp__build_L_H(gp__unit *u, gp__ref K, gp__ref base)
+{
+	const gp__ref in[2] = {K, u->q_diag};
+	gp__tape *t = &u->model->tape;
+	ptrdiff_t M = u->M, n = u->P * M;
+	gp__ref H = gp__node_add(t, u, GP__INNER, gp__variant_of_B(u), GP__HEAD, n, M, in, 2, base);
+	u->L_H = gp__node_add(t, u, GP__CHOL, GP__CHOL_BARE, GP__HEAD, n, M, &H, 1, H);
+	gp__node_of(u, u->L_H)->jitter = NULL;
+}
+
 static void gp__inverse_head(gp__unit *u)
 {
-	ptrdiff_t P = u->P, M = u->M;
-	u->q_diag = u->slot_q_diag ? gp__param_node(u, u->slot_q_diag, 1, P, M)
+	u->q_diag = u->slot_q_diag ? gp__param_node(u, u->slot_q_diag, 1, u->P, u->M)
 							   : u->block[GP__ON_BETA].sqrt;
-	gp__ref H = gp__head(u, GP__INNER, gp__variant_of_B(u), P * M, M, u->Kb, u->q_diag);
-	u->L_H = gp__head(u, GP__CHOL, GP__CHOL_BARE, P * M, M, H, gp__none);
-	gp__node_of(u, u->L_H)->jitter = NULL;
+	if (!u->Kb.id) return;
+	gp__build_L_H(u, u->Kb, gp__none);
 	gp__kl_term(u, gp__head(u, GP__KL_INVERSE, 0, 1, 1, u->L_H, gp__none), 0);
 }
 
@@ -22854,7 +22871,7 @@ ODVGP_API GP__COLD size_t odvgp_fit_q_scratch(const odvgp_model *m, odvgp_info *
 	if (m->units > 1)
 		return gp__no_size(gp__unsupported(info, "model", "has several layers or units"));
 	gp__fit_open(&f, m->unit, NULL, NULL, info);
-	gp__fit_layout(&f, &a);
+	if (m->cfg.objective != ODVGP_OBJECTIVE_EXACT) gp__fit_layout(&f, &a);
 	return a.bad ? gp__too_large(info, "scratch") : a.used + 64;
 }
 
@@ -23411,7 +23428,7 @@ static odvgp_status gp__fit_exact(gp__fit *f)
 	gp__fit_stage(m);
 	odvgp_real noise = gp__noise(m), *g = gp__fit_slot(m, u->slot_q_diag);
 	gp__copy(gp__fit_slot(m, u->block[GP__ON_BETA].slot_mu),
-			f->node[m->objective.id].aux + 2 * N * N, u->P * N);
+			f->node[m->objective.id].aux, u->P * N);
 	GP__FOR(i, u->P * N) {
 		odvgp_real precision = 1 / (noise * (odvgp_real)gp__noise_factor(m, i % N));
 		g[i] = gp__inside(&m->par, u->slot_q_diag, precision);
@@ -26566,10 +26583,17 @@ static gp__ref gp__kept_variance(gp__unit *u)
 	return gp__sum_of(u, GP__TILE, GP__TILE_SIZE, term, 2, 1);
 }
 
-/*	log N(Y; mean function, K + noise I). */
+/*	log N(Y; mean function, K + noise I). A predictor's Kb, and H and L_H of a single output, take
+	the memory of K; those of more outputs that of an INPUT, which has no adjoint. */
 GP__NOINLINE gp__ref gp__build_evidence(gp__unit *u)
 {
-	gp__ref r = gp__build_target(u), K = gp__kernel_xx(u, GP__KERNEL_LOWER);
+	const gp__ref in[3] = {u->hyp, u->Z_beta, u->Z_beta}, no = gp__none;
+	ptrdiff_t M = u->M, n = u->P * M;
+	gp__ref r = gp__build_target(u), K = gp__kernel_xx(u, GP__KERNEL_LOWER), H;
+	u->Kb = gp__node_add(
+			&u->model->tape, u, GP__KERNEL, GP__KERNEL_LOWER, GP__HEAD, M, M, in, 3, K);
+	H = u->P > 1 ? gp__add(u, GP__HEAD, GP__INPUT, 0, n, M, no, no, no, no) : u->Kb;
+	gp__build_L_H(u, u->Kb, H);
 	return gp__add(u, GP__TAIL, GP__EVIDENCE, 0, 1, 1, K, r, u->model->lik_params, u->model->root);
 }
 
@@ -26649,7 +26673,6 @@ GP__NOINLINE void gp__build_head(gp__unit *u)
 	}
 	u->mean_part->head(u);
 	u->cov_part->head(u);
-	gp__ask_for_predictor(u);
 }
 
 /*	Mean and variance at the tile's rows; statistics for natural steps. */
@@ -26749,6 +26772,7 @@ static void gp__build_unit(gp__unit *u, gp__ref below[3])
 	if (objective != ODVGP_OBJECTIVE_EXACT) gp__build_features(u);
 	if (objective == ODVGP_OBJECTIVE_ELBO) gp__build_outputs(u);
 	if (gp__is_top(u)) gp__build_bound(u);
+	gp__ask_for_predictor(u);
 	if (gp__is_last(u)) return;
 	below[0] = u->mean;
 	below[1] = u->var;

@@ -70,6 +70,8 @@ typedef struct bench {
 	/* The sizes of sums over the rows. */
 	ptrdiff_t features, features_beta, outputs;
 	double *W;
+	/* Two matrices of up to 12 rows: see run_op. */
+	odvgp_real lent[2 * 12 * 12];
 } bench;
 
 static int covered[GP__OPS];
@@ -250,6 +252,24 @@ static void put_cotangent(void)
 		for (j = 0; j < i; j++)
 			nd->d[i * F + j] = nd->d[j * F + i] = (odvgp_real)(b.W[i * F + j] / 2);
 }
+/*  Runs an operation forward or backward. EVIDENCE works in the memory of its matrix and of that
+    one's adjoint: it gets copies, so that the matrix stays for the next run. */
+static odvgp_status run_op(gp__node *nd, int back)
+{
+	gp__node *K = nd->op == GP__EVIDENCE ? nd->in[0] : NULL;
+	odvgp_real *v = K ? K->v : NULL, *d = K ? K->d : NULL;
+	odvgp_status s = ODVGP_OK;
+	if (K) K->v = b.lent;
+	if (K && !back) {
+		CHECK(K->ld == K->rows && K->rows <= 12);
+		memcpy(K->v, v, (size_t)(K->rows * K->ld) * sizeof *v);
+		K->d = b.lent + K->rows * K->ld;
+	}
+	if (back) gp__ops[nd->op].reverse(nd);
+	else s = gp__run_forward(nd);
+	if (K) K->v = v, K->d = d;
+	return s;
+}
 /*  Returns the sum of W_ij out_ij. */
 static double result(void)
 {
@@ -258,7 +278,7 @@ static double result(void)
 	ptrdiff_t i, j;
 	/* MOMENTS adds to its output. */
 	if (nd->op == GP__MOMENTS) gp__node_zero(nd->v, nd);
-	CHECK_STATUS(gp__run_forward(nd), ODVGP_OK);
+	CHECK_STATUS(run_op(nd, 0), ODVGP_OK);
 	for (i = 0; i < nd->rows; i++)
 		for (j = 0; j < nd->cols; j++)
 			if (!b.lower_out || j <= i % nd->cols)
@@ -348,7 +368,7 @@ static void check_op(gp__op op, const input *in, int n, ptrdiff_t rows, ptrdiff_
 		if (in[k].same_as == -1)
 			for (i = 0; i < in[k].rows * node_of(b.node[k])->ld + 1; i++)
 				b.own_d[k][i] = added || in[k].fixed ? MARK : 0;
-	gp__ops[op].reverse(nd);
+	run_op(nd, 1);
 	for (k = 0; k < n; k++) {
 		gp__node *x = &b.t.node[in[k].same_as == -1 ? b.node[k].id : 0];
 		ptrdiff_t count = in[k].rows * x->ld;
@@ -427,7 +447,7 @@ static void check_op(gp__op op, const input *in, int n, ptrdiff_t rows, ptrdiff_
 			}
 			result();
 			put_cotangent();
-			gp__ops[op].reverse(nd);
+			run_op(nd, 1);
 			for (k = 0; k < n; k++) {
 				gp__node *x = &b.t.node[in[k].same_as == -1 ? b.node[k].id : 0];
 				ptrdiff_t written = 0;

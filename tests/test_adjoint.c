@@ -803,9 +803,9 @@ TEST(evidence)
 	test_seed = 129;
 	for (s = 0; s < 4; s++)
 		for (P = 1; P <= 2; P++) {
-			input in[] = {PADDED(sizes[s], sizes[s], DEFINITE), PADDED(P, sizes[s], ANY),
+			input in[] = {IN(sizes[s], sizes[s], DEFINITE), PADDED(P, sizes[s], ANY),
 					IN(1, 1, POSITIVE)};
-			input weighted[] = {PADDED(sizes[s], sizes[s], DEFINITE), PADDED(P, sizes[s], ANY),
+			input weighted[] = {IN(sizes[s], sizes[s], DEFINITE), PADDED(P, sizes[s], ANY),
 					IN(1, 1, POSITIVE), PADDED_FIXED(1, sizes[s], POSITIVE)};
 			start(NULL, 0);
 			CHECK_OP(GP__EVIDENCE, in, 1, 1, 0, 1, 1, "");

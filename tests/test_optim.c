@@ -241,6 +241,81 @@ TEST(bounds_hold_for_the_exact_optimum)
 	drop(&a);
 }
 
+/* ---- the memory of exact regression ---- */
+
+static odvgp_config exact_config(ptrdiff_t N, ptrdiff_t D, ptrdiff_t P)
+{
+	odvgp_config c = lbfgs_config(N, D, P, N, 0);
+	c.layer[0].mean_part = ODVGP_MEAN_PART_FREE, c.layer[0].cov_part = ODVGP_COV_PART_DIAGONAL;
+	c.objective = ODVGP_OBJECTIVE_EXACT;
+	return c;
+}
+/*  Numbers of a model of n rows that keeps `kept` bytes of kernel values, or the default. */
+static double exact_numbers(ptrdiff_t n, ptrdiff_t P, ptrdiff_t kept)
+{
+	odvgp_config c = exact_config(n, 3, P);
+	if (kept >= 0) c.kernel_cache_bytes = kept;
+	return (double)odvgp_model_size(&c, NULL) / sizeof(odvgp_real);
+}
+/*  Two matrices [n,n], and P more for predictions if P > 1; the rest grows as n. */
+TEST(exact_regression_takes_two_matrices)
+{
+	enum { n = 600 };
+	for (int P = 1; P <= 3; P++) {
+		double curve = exact_numbers(3 * n, P, 0) - 2 * exact_numbers(2 * n, P, 0) +
+					   exact_numbers(n, P, 0),
+			   matrices = curve / (2.0 * n * n);
+		CHECK_SAY(fabs(matrices - (P > 1 ? 2 + P : 2)) < 0.1, "P %d: %g", P, matrices);
+	}
+	/* Four more hold the values of the two terms' kernels. */
+	double all = exact_numbers(n, 1, -1) / ((double)n * n);
+	CHECK_SAY(all < 8, "%g", all);
+}
+
+/*  A predictor of the current q: its bytes, which the caller frees. */
+static unsigned char *frozen(fixture *a, size_t *bytes)
+{
+	unsigned char *block = (unsigned char *)test_alloc(*bytes = odvgp_predictor_size(a->m, NULL));
+	memset(block, 0, *bytes);
+	CHECK_STATUS(odvgp_freeze(a->m, NULL, block, *bytes, NULL), ODVGP_OK);
+	return block;
+}
+/*  Bounds and predictors are computed in the same memory, in any order. */
+TEST(exact_bounds_and_predictors_alternate)
+{
+	for (int P = 1; P <= 2; P++) {
+		odvgp_config c = exact_config(23, 2, P);
+		fixture a = make_seeded(&c, 50);
+		ptrdiff_t count = a.m->par.count;
+		odvgp_real elbo[4], *grad = NEW(odvgp_real, 2 * count);
+		size_t bytes = odvgp_fit_q_scratch(a.m, NULL), size;
+		void *work = test_alloc(bytes);
+		unsigned char *one, *two;
+		CHECK(bytes < 1000);
+		step(&a);
+		CHECK_STATUS(odvgp_fit_q(a.m, a.X, a.Y, NULL, work, bytes, NULL), ODVGP_OK);
+		one = frozen(&a, &size);
+		for (int k = 0; k < 4; k++) {
+			CHECK_STATUS(odvgp_elbo(a.m, a.X, a.Y, c.N, &elbo[k], NULL,
+								 k & 1 ? grad + k / 2 * count : NULL, NULL),
+					ODVGP_OK);
+			CHECK(elbo[k] == elbo[0]);
+			if (k != 1 && k != 3) continue;
+			two = frozen(&a, &size);
+			CHECK_BITS(one, two, size);
+			free(two);
+			two = frozen(&a, &size);
+			CHECK_BITS(one, two, size);
+			free(two);
+		}
+		CHECK_BITS(grad, grad + count, (size_t)count * sizeof *grad);
+		free(one);
+		free(work);
+		free(grad);
+		drop(&a);
+	}
+}
+
 TEST(bounds_move_values_and_refuse_others)
 {
 	odvgp_config c = lbfgs_config(20, 2, 1, 4, 3);
@@ -850,6 +925,8 @@ int main(int argc, char **argv)
 	RUN(bounded_values_and_slopes);
 	RUN(bounds_hold_whatever_moves);
 	RUN(bounds_hold_for_the_exact_optimum);
+	RUN(exact_regression_takes_two_matrices);
+	RUN(exact_bounds_and_predictors_alternate);
 	RUN(bounds_move_values_and_refuse_others);
 	RUN(priors_add_to_the_bound);
 	RUN(priors_have_right_gradients);
