@@ -405,8 +405,9 @@ CONTENTS   (search for a tag with its arrows)
 #define ODVGP_KERNEL_CONSTANT   (1u << 8)
 #define ODVGP_KERNEL_WHITE      (1u << 9)
 #define ODVGP_KERNEL_ADDITIVE   (1u << 10)
+#define ODVGP_KERNEL_LAPLACIAN  (1u << 11)
 #ifndef ODVGP_KERNELS
-#define ODVGP_KERNELS 0x7ffu
+#define ODVGP_KERNELS 0xfffu
 #endif
 #define ODVGP_MEMBER_COUPLED   (1u << 0)
 #define ODVGP_MEMBER_ORTH      (1u << 1)
@@ -1110,6 +1111,7 @@ typedef struct odvgp_config {
 			   name(lengthscale, variance=1, ard, dims=0:3+5)
 		   Names: rbf, matern12, matern32, matern52, rq(.., alpha=1), periodic(.., period=1);
 		   additive, a sum over columns of a matern52 of each, where gamma adds little to beta;
+		   laplacian, a product over columns of a matern12 of each, for steps along columns;
 		   without a lengthscale linear(variance, ard), constant(variance), white(variance),
 		   polynomial(variance, offset=1, degree=2). >>kernels has the formulas. dims=0:3+5 selects
 		   columns 0, 1, 2, 5, none twice. ard gives each column its own lengthscale (linear: its
@@ -3357,16 +3359,25 @@ enum {
 	GP__CONSTANT = 8,
 	GP__WHITE = 9,
 	GP__ADDITIVE = 10,
+	GP__LAPLACIAN = 11,
 	GP__BASE_KERNEL_TYPES
 };
-enum { GP__NO_INPUT, GP__DISTANCE, GP__CIRCLE, GP__INNER_PRODUCT, GP__BY_COLUMN };
+enum {
+	GP__NO_INPUT,
+	GP__DISTANCE,
+	GP__CIRCLE,
+	GP__INNER_PRODUCT,
+	GP__BY_COLUMN,
+	GP__CITY_BLOCK /* the square of sum_d |x_d - z_d| */
+};
 #define GP__NOT_RADIAL (-1)
 #define GP__MAX_NODES  (2 * ODVGP_MAX_BASE_KERNELS)
 #define GP__MAX_DEGREE 16
 #define GP__ROWS_MAGIC 0x5256444fu /* "ODVR", of a compact block */
 /*	Whether the build has a base kernel, and covariances with an inverse. */
 #define GP__KERNEL_HAS(kind) ((unsigned)(ODVGP_KERNELS) >> (kind) & 1u)
-/*	Whether the build lacks one, so that names are needed; additive's stands alone. */
+/*	Whether the build lacks one, so that names are needed; those of additive and laplacian stand
+	alone. */
 #define GP__KERNELS_LACK     ((~(unsigned)(ODVGP_KERNELS)&0x3ffu) != 0)
 #define GP__LIKELIHOODS_LACK ((~(unsigned)(ODVGP_LIKELIHOODS)&0x3fffu) != 0)
 /*	Whether the build has only kernels of distances; only those of one function of them. */
@@ -3376,8 +3387,9 @@ enum { GP__NO_INPUT, GP__DISTANCE, GP__CIRCLE, GP__INNER_PRODUCT, GP__BY_COLUMN 
 #define GP__ONLY_RADIAL (GP__ONLY_DISTANCES && !GP__KERNEL_HAS(GP__RQ))
 /*	Additive is a sum of matern52. */
 #define GP__HAS_MATERN52 (GP__KERNEL_HAS(GP__MATERN52) | GP__KERNEL_HAS(GP__ADDITIVE))
-#define GP__MATERNS \
-	(GP__KERNEL_HAS(GP__MATERN12) | GP__KERNEL_HAS(GP__MATERN32) | GP__HAS_MATERN52)
+/*	Laplacian is matern12 of another distance. */
+#define GP__HAS_MATERN12 (GP__KERNEL_HAS(GP__MATERN12) | GP__KERNEL_HAS(GP__LAPLACIAN))
+#define GP__MATERNS      (GP__HAS_MATERN12 | GP__KERNEL_HAS(GP__MATERN32) | GP__HAS_MATERN52)
 #define GP__MEMBERS_SOLVE    (((ODVGP_MEMBERS)&ODVGP_MEMBER_SOLVE) != 0)
 #define GP__MEMBERS_INVERSE  (((ODVGP_MEMBERS) & (ODVGP_MEMBER_DECOUPLED | ODVGP_MEMBER_OM)) != 0)
 
@@ -3871,7 +3883,8 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 #define GP__MAP_LIST(S) \
 	{ \
 		GP__MAP_IF(GP__KERNEL_HAS(GP__RQ), gp__vexp_##S), NULL, NULL, \
-				GP__MAP_IF(GP__KERNEL_HAS(GP__RQ), gp__vlog1p_##S), NULL, NULL, NULL, NULL \
+				GP__MAP_IF(GP__KERNEL_HAS(GP__RQ), gp__vlog1p_##S), NULL, NULL, NULL, \
+				GP__MAP_IF(GP__KERNEL_HAS(GP__LAPLACIAN), gp__vsqrt_##S) \
 	}
 #else
 #define GP__MAP_LIST(S) \
@@ -3883,11 +3896,15 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 
 /* --- what kernels need of a row of distances --- */
 
-/*	r2[j] = sum_d (x_d - z_dj)^2 for a chunk; zt [nd, ld] is z transposed. Unlike
-	|x|^2 + |z|^2 - 2 x z, differences give no negative result, and 0 where points coincide. */
+/*	For a chunk; zt [nd, ld] is z transposed:
+		sqdist  r2[j] = sum_d (x_d - z_dj)^2. Unlike |x|^2 + |z|^2 - 2 x z, differences give no
+				negative result, and 0 where points coincide
+		city    r2[j] = (sum_d |x_d - z_dj|)^2
+		signs   with s_j = h_j sign(x - z_j), adds sum_j h_j |x - z_j| to the vector sum and
+				 -2 s_j to to_j, each unless NULL; returns sum_j s_j */
 #define GP__SQDIST(TARGET, S, V, L) \
-	TARGET static void gp__sqdist_##S( \
-			ptrdiff_t nd, const odvgp_real *x, const odvgp_real *zt, ptrdiff_t ld, odvgp_real *r2) \
+	TARGET GP__INLINE void gp__distances_##S(int city, ptrdiff_t nd, const odvgp_real *x, \
+			const odvgp_real *zt, ptrdiff_t ld, odvgp_real *r2) \
 	{ \
 		const V limit = GP__K(S, GP__FAR); \
 		for (int j = 0; j < GP__CHUNK; j += 4 * L) { \
@@ -3898,10 +3915,44 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 				const V xd = GP__K(S, x[d]); \
 				V t[4]; \
 				GP__SUMS(t[q] = xd - GP__LOAD_##S(z + q * L)) \
-				GP__SUMS(s[q] = GP__FMA_##S(t[q], t[q], s[q])) \
+				if (city) GP__SUMS(s[q] = s[q] + GP__ABS(S, t[q])) \
+				else GP__SUMS(s[q] = GP__FMA_##S(t[q], t[q], s[q])) \
 			} \
+			if (city) GP__SUMS(s[q] = s[q] * s[q]) \
 			GP__SUMS(GP__STORE_##S(r2 + j + q * L, GP__MIN_##S(limit, s[q]))) /* NaN stays NaN */ \
 		} \
+	} \
+	TARGET static void gp__sqdist_##S( \
+			ptrdiff_t nd, const odvgp_real *x, const odvgp_real *zt, ptrdiff_t ld, odvgp_real *r2) \
+	{ \
+		gp__distances_##S(0, nd, x, zt, ld, r2); \
+	} \
+	TARGET static void gp__city_##S( \
+			ptrdiff_t nd, const odvgp_real *x, const odvgp_real *zt, ptrdiff_t ld, odvgp_real *r2) \
+	{ \
+		gp__distances_##S(GP__KERNEL_HAS(GP__LAPLACIAN), nd, x, zt, ld, r2); \
+	} \
+	TARGET static odvgp_real gp__signs_##S(odvgp_real x, const odvgp_real *z, const odvgp_real *h, \
+			odvgp_real *sum, odvgp_real *to) \
+	{ \
+		const V zero = GP__K(S, 0), all = GP__K(S, x); \
+		V s[4], size[4]; \
+		odvgp_real part[L], total = 0; \
+		GP__SUMS(s[q] = size[q] = zero) \
+		for (int j = 0; j < GP__CHUNK; j += 4 * L) \
+			GP__SUMS({ \
+				const V t = all - GP__LOAD_##S(z + j + q * L); \
+				const V hj = GP__LOAD_##S(h + j + q * L); \
+				const V sj = gp__less_##S(t, zero, zero - hj, gp__less_##S(zero, t, hj, zero)); \
+				s[q] = s[q] + sj; \
+				size[q] = GP__FMA_##S(sj, t, size[q]); \
+				if (to) GP__STORE_##S(to + j + q * L, GP__LOAD_##S(to + j + q * L) - (sj + sj)); \
+			}) \
+		if (sum) \
+			GP__STORE_##S(sum, GP__LOAD_##S(sum) + ((size[0] + size[1]) + (size[2] + size[3]))); \
+		GP__STORE_##S(part, (s[0] + s[1]) + (s[2] + s[3])); \
+		for (int i = 0; i < L; i++) total += part[i]; \
+		return total; \
 	}
 
 /*	RBF and Matern kernels of r^2 = scale * d2. At r = 0 Matern 1/2 has no derivative; dk is 0. A
@@ -3930,7 +3981,7 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 			GP__WAYS(k[q] = GP__FMA_##S(s[q] * s[q], GP__K(S, 1. / 3), one + s[q]) * e[q]) \
 		if (!dk) return; \
 		GP__WAYS(dk[q] = GP__K(S, type == GP__MATERN32 ? GP__R(-1.5) : GP__R(-0.5)) * e[q]) \
-		if (type == GP__MATERN12 && GP__KERNEL_HAS(GP__MATERN12)) \
+		if (type == GP__MATERN12 && GP__HAS_MATERN12) \
 			GP__WAYS(dk[q] = gp__less_##S(s[q], least, zero, dk[q] / GP__MAX_##S(least, s[q]))) \
 		if (type == GP__MATERN52 && GP__HAS_MATERN52) \
 			GP__WAYS(dk[q] = GP__K(S, -5. / 6) * (one + s[q]) * e[q]) \
@@ -4476,6 +4527,10 @@ typedef struct odvgp__simd {
 			ptrdiff_t fs, odvgp_real *to, ptrdiff_t ts);
 	void (*sqdist)(
 			ptrdiff_t nd, const odvgp_real *x, const odvgp_real *zt, ptrdiff_t ld, odvgp_real *r2);
+	void (*city)(
+			ptrdiff_t nd, const odvgp_real *x, const odvgp_real *zt, ptrdiff_t ld, odvgp_real *r2);
+	odvgp_real (*signs)(odvgp_real x, const odvgp_real *z, const odvgp_real *h, odvgp_real *sum,
+			odvgp_real *to);
 	void (*radial)(int type, odvgp_real v, odvgp_real scale, const odvgp_real *d2, odvgp_real *ve,
 			odvgp_real *k, odvgp_real *dk);
 	void (*axpy)(ptrdiff_t n, odvgp_real a, const odvgp_real *x, odvgp_real *y);
@@ -4699,7 +4754,8 @@ GP__EACH_ISA(GP__KERNELS)
 #define GP__ISA(TARGET, S, ID, R, NVMAX, MC, NC) \
 	{#S, ODVGP_ISA_##ID, R, NVMAX *GP__LANES_##S, GP__LANES_##S, MC, 256, NC, \
 			GP__LIST##NVMAX(gp__ukr, S), GP__LIST##NVMAX(gp__solve, S), gp__factor_##S, \
-			gp__copy_##S, gp__transpose_##S, gp__sqdist_##S, gp__radial_##S, gp__axpy_##S, \
+			gp__copy_##S, gp__transpose_##S, gp__sqdist_##S, gp__city_##S, gp__signs_##S, \
+			gp__radial_##S, gp__axpy_##S, \
 			gp__dot_##S, GP__MAP_LIST(S), gp__combine_##S, gp__derivative_##S, gp__dots_##S, \
 			gp__slopes_##S, gp__update_##S, gp__squares_##S, gp__weigh_##S, gp__blend_##S, \
 			gp__spread_##S},
@@ -5608,6 +5664,7 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 		constant	v
 		white		v on the diagonal of K(X,X), 0 between two sets of points, even coinciding ones
 		additive	sum_d v_d matern52((x_d - z_d) / lengthscale_d)
+		laplacian	v exp(-sum_d |x_d - z_d| / lengthscale_d)
 
 	An expression becomes a list of nodes: base kernels, and sums and products of earlier nodes. A
 	base kernel depends on one number per pair of points (its geometry): squared distance, inner
@@ -5698,6 +5755,7 @@ static const gp__base_kernel_kind gp__base_kernel_kinds[GP__BASE_KERNEL_TYPES] =
 		{"constant", GP__NO_INPUT, GP__NOT_RADIAL, NULL},
 		{"white", GP__NO_INPUT, GP__NOT_RADIAL, NULL},
 		{"additive", GP__BY_COLUMN, GP__MATERN52, NULL},
+		{"laplacian", GP__CITY_BLOCK, GP__MATERN12, NULL},
 };
 
 /*	The base kernel that has a group's geometry, columns and scales. */
@@ -5726,12 +5784,23 @@ static int gp__has_shape_param(const gp__base_kernel *base)
 static int gp__has_lengthscale(const gp__base_kernel *base)
 {
 	int geometry = gp__geometry(base);
-	return geometry == GP__DISTANCE || geometry == GP__CIRCLE || geometry == GP__BY_COLUMN;
+	return geometry != GP__NO_INPUT && geometry != GP__INNER_PRODUCT;
 }
 
 static int gp__is_additive(const gp__base_kernel *base)
 {
 	return GP__KERNEL_HAS(GP__ADDITIVE) && base->type == GP__ADDITIVE;
+}
+
+static int gp__is_city(const gp__base_kernel *base)
+{
+	return GP__KERNEL_HAS(GP__LAPLACIAN) && gp__geometry(base) == GP__CITY_BLOCK;
+}
+
+/*	Whether lengthscales are in the inputs' units. */
+GP__TRAINING int gp__has_units(const gp__base_kernel *base)
+{
+	return gp__has_lengthscale(base) && gp__geometry(base) != GP__CIRCLE;
 }
 
 /*	Whether columns have functions or numbers of their own, so that the points are scaled; else one
@@ -6645,6 +6714,7 @@ static const odvgp_real *gp__chunk_forward(
 			gp__zero(d2, GP__CHUNK);
 			GP__FOR(d, nd) isa->axpy(GP__CHUNK, u[d], zt + d * job->ld, d2);
 		} else if (gp__is_additive(gp__group_kernel(k, g))) gp__columns_forward(job, g, row, j, d2);
+		else if (gp__is_city(gp__group_kernel(k, g))) isa->city(nd, u, zt, job->ld, d2);
 		else isa->sqdist(nd, u, zt, job->ld, d2);
 	}
 	for (uint32_t t = 0; t < k->nnode; t++) {
@@ -6663,6 +6733,15 @@ static const odvgp_real *gp__chunk_forward(
 }
 
 /* --- one chunk, derivatives --- */
+
+/*	h becomes half of dloss/d(city block distance). Not inlined, for the stack of other kernels. */
+GP__NOINLINE void gp__city_derivatives(
+		const odvgp__simd *isa, const odvgp_real *d2, odvgp_real *h)
+{
+	odvgp_real distance[GP__CHUNK];
+	isa->map[GP__VSQRT](d2, distance, NULL);
+	isa->combine(GP__CHUNK, 1, h, distance, h);
+}
 
 /*	A chunk's derivatives in squared distances or inner products, and in hyperparameters.
 	dloss/d(base kernel) is dloss/dK, times what multiplies the kernel. */
@@ -6718,6 +6797,10 @@ static void gp__chunk_derivatives(const gp__kjob *job, const gp__kchunk *c)
 			c->sums[base->shape_param * GP__MAX_LANES] +=
 					isa->dot(GP__CHUNK, s.adjoint, c->shape_param[l]);
 	}
+	GP__EACH_GROUP(g, k)
+		if (gp__is_city(gp__group_kernel(k, g)))
+			gp__city_derivatives(
+					isa, c->d2 + (ptrdiff_t)g * c->each, c->h + (ptrdiff_t)g * c->step);
 }
 
 /*	to[p * step] += x . w_p over the chunk for `count` rows w_p of w. Not inlined, for the stack of
@@ -6903,6 +6986,21 @@ static void gp__strip_weights(
 						job->lower ? GP__MAX(0, GP__MIN(cols, i + r + 1 - j)) : cols);
 }
 
+/*	A row's sums over h of a laplacian kernel, by columns. */
+static void gp__strip_signs(const gp__kjob *job, const gp__kchunk *c, uint32_t g, ptrdiff_t row,
+		ptrdiff_t j, const odvgp_real *h, odvgp_real *T)
+{
+	const gp__base_kernel *base = gp__group_kernel(job->k, g);
+	ptrdiff_t nd = gp__group_dims(job->k, g);
+	GP__FOR(d, nd) {
+		odvgp_real *of_ls = NULL;
+		if (c->sums && base->ard)
+			of_ls = c->sums + (base->ls + gp__number_of(base, d)) * GP__MAX_LANES;
+		T[d] += job->blas->isa->signs(job->u[g][row * (nd + 1) + d], job->zt[g] + d * job->ld + j, h,
+				of_ls, job->dX2 ? job->V[g] + d * job->ld + j : NULL);
+	}
+}
+
 /*	The functions of additive, by columns. Not inlined, for the stack of other kernels. */
 GP__NOINLINE void gp__strip_columns(const gp__kjob *job, const gp__kchunk *c, uint32_t g,
 		ptrdiff_t row, ptrdiff_t j, const odvgp_real *h, odvgp_real *T)
@@ -6939,6 +7037,10 @@ static void gp__strip_sums(const gp__kjob *job, const gp__kchunk *c, uint32_t g,
 	int inner = gp__geometry(base) == GP__INNER_PRODUCT;
 	if (gp__is_additive(base)) {
 		GP__FOR(r, rows) gp__strip_columns(job, c, g, row + r, j, h + r * GP__CHUNK, T + r * nd);
+		return;
+	}
+	if (gp__is_city(base)) {
+		GP__FOR(r, rows) gp__strip_signs(job, c, g, row + r, j, h + r * GP__CHUNK, T + r * nd);
 		return;
 	}
 	for (ptrdiff_t d = 0; d < nd && base->ard && base->nls && c->sums; d++)
@@ -10427,6 +10529,11 @@ static void gp__base_second(const gp__base_kernel *base, const odvgp_real *hyp, 
 		*first = GP__R(-0.5) * c * k;
 		*second = GP__R(0.25) * c * c * k;
 		return;
+	case GP__LAPLACIAN: /* in the distance, whose second derivatives are 0 */
+		t = GP__SQRT(c);
+		*first = -t * k;
+		*second = c * k;
+		return;
 	case GP__MATERN12:
 		if (!(r2 > 0)) return;
 		t = GP__SQRT(r2);
@@ -10516,10 +10623,14 @@ static void gp__group_second(const gp__gradient *g, uint32_t group, ptrdiff_t i,
 		second[column] = (1 + s - s * s) * scale * e;
 	}
 	if (gp__is_additive(base)) return;
-	GP__FOR(d, gp__group_dims(k, group))
-		g->slope[d] = geometry == GP__INNER_PRODUCT ? at[d * ld] : 2 * (u[d] - at[d * ld]);
+	GP__FOR(d, gp__group_dims(k, group)) {
+		odvgp_real r = u[d] - at[d * ld];
+		g->slope[d] = geometry == GP__INNER_PRODUCT ? at[d * ld]
+					  : geometry == GP__CITY_BLOCK  ? (odvgp_real)((r > 0) - (r < 0))
+													: 2 * r;
+	}
 	gp__point_back(t->job, group, t->X + i * t->D, u, g->slope, 1, first);
-	if (geometry == GP__INNER_PRODUCT) return;
+	if (geometry == GP__INNER_PRODUCT || geometry == GP__CITY_BLOCK) return;
 	GP__FOR(d, (ptrdiff_t)base->ndims) {
 		odvgp_real scale = gp__base_column(base, t->v.hyp, d), *to = second + gp__column(base, d);
 		*to = 2 * scale * scale;
@@ -10600,17 +10711,22 @@ static void gp__gradient_values(gp__gradient *g, ptrdiff_t i, const gp__gradient
 	}
 }
 
-/*	additive: half the derivative of sum_j h_j k(x,z_j) in active column d of a group's point. Not
-	inlined, for the stack of other kernels. */
+/*	additive and laplacian: half the derivative of sum_j h_j k(x,z_j) in active column d of a group's
+	point. Not inlined, for the stack of other kernels. */
 GP__NOINLINE odvgp_real gp__column_slope(
 		const gp__kjob *job, uint32_t g, ptrdiff_t d, ptrdiff_t m, const odvgp_real *h)
 {
+	const odvgp__simd *isa = job->blas->isa;
+	int city = gp__is_city(gp__group_kernel(job->k, g));
 	odvgp_real sum = 0, part;
 	for (ptrdiff_t j = 0; j < m; j += GP__CHUNK) {
+		const odvgp_real *u = job->u[g] + d, *zt = job->zt[g] + d * job->ld + j;
 		gp__kcolumn column;
-		gp__column_values(job, g, d, 0, j, h + j, &column);
-		job->blas->isa->dots(GP__CHUNK, column.h, 1, job->u[g] + d, job->zt[g] + d * job->ld + j,
-				0, &part);
+		if (city) part = isa->signs(*u, zt, h + j, NULL, NULL);
+		else {
+			gp__column_values(job, g, d, 0, j, h + j, &column);
+			isa->dots(GP__CHUNK, column.h, 1, u, zt, 0, &part);
+		}
 		sum += part;
 	}
 	return sum;
@@ -10632,23 +10748,24 @@ static void gp__gradient_group(
 	const gp__kjob *job = t->job;
 	const odvgp__simd *isa = t->blas.isa;
 	const gp__base_kernel *base = gp__group_kernel(t->kernel, group);
-	const int inner = gp__geometry(base) == GP__INNER_PRODUCT, additive = gp__is_additive(base);
+	const int inner = gp__geometry(base) == GP__INNER_PRODUCT,
+			  by_column = gp__is_additive(base) || gp__is_city(base);
 	const odvgp_real *u = job->u[group], *z = job->zt[group];
 	ptrdiff_t m = gamma ? t->p->M_gamma : t->p->M, dims = gp__group_dims(t->kernel, group),
 			  ld = gp__padded(m), step = gp__padded(t->p->columns),
-			  whole = additive ? ld : gp__round_up(m, GP__MAX_LANES);
+			  whole = by_column ? ld : gp__round_up(m, GP__MAX_LANES);
 	GP__FOR(r, count) {
 		ptrdiff_t q = (e + r) % t->P;
 		const odvgp_real *c = e + r >= t->P ? g->w + (q * t->ld + i) * ld
 											: (gamma ? g->a : g->alpha) + q * ld;
 		odvgp_real *h = g->h + r * ld, *slope = g->slope + r * step;
 		isa->combine(whole, 1, job->V[group], c, h);
-		for (ptrdiff_t d = 0; d < dims && additive; d++)
+		for (ptrdiff_t d = 0; d < dims && by_column; d++)
 			slope[d] = gp__column_slope(job, group, d, m, h);
-		if (inner || (count == 1 && !additive))
+		if (inner || (count == 1 && !by_column))
 			isa->dots(whole, h, dims, inner ? NULL : u, z, job->ld, slope);
 	}
-	if (count == 2 && !inner && !additive)
+	if (count == 2 && !inner && !by_column)
 		isa->slopes(whole, g->h, ld, dims, u, z, job->ld, g->slope, step);
 	GP__FOR(r, count) {
 		odvgp_real *slope = g->slope + r * step;
@@ -11859,7 +11976,7 @@ ODVGP_API odvgp_status odvgp_predict_sigma_points(const odvgp_server *s, const o
 
 	For additive, omega has one column, drawn in proportion to the columns' variances.
 	omega times lengthscale is normal; for rq times the root of a gamma number, for matern divided by
-	one (a t distribution). In products, omegas add. linear and polynomial are factors with normal
+	one (a t distribution; for laplacian one in each column). In products, omegas add. linear and polynomial are factors with normal
 	a_i, or where a term has nothing else, one feature for each product of columns: exact. */
 
 /*	Features of a term, each of D + forms (D + 1) numbers. */
@@ -11975,11 +12092,20 @@ static double gp__path_gamma(odvgp_path *path, double shape)
 /*	The variance of omega, in units of 1 / lengthscale^2. */
 static double gp__path_spread(odvgp_path *path, const gp__base_kernel *base, const odvgp_real *hyp)
 {
-	double shape = base->type == GP__MATERN12 ? 0.5 : base->type == GP__MATERN32 ? 1.5 : 2.5;
+	double shape = gp__base_kernel_kinds[base->type].radial == GP__MATERN12 ? 0.5
+				   : base->type == GP__MATERN32                             ? 1.5
+																			: 2.5;
 	if (base->type == GP__RBF) return 1;
 	if (base->type != GP__RQ) return shape / gp__path_gamma(path, shape);
 	shape = (double)hyp[base->shape_param];
 	return gp__path_gamma(path, shape) / shape;
+}
+
+static odvgp_real gp__path_root(
+		odvgp_path *path, const gp__base_kernel *base, const odvgp_real *hyp)
+{
+	return GP__SQRT(
+			(odvgp_real)gp__path_spread(path, base, hyp) * gp__base_scale(base, hyp));
 }
 
 /*	Features and weights of the chosen unit u. */
@@ -12011,11 +12137,12 @@ static void gp__path_draw(odvgp_path *path, ptrdiff_t u)
 					end = from + 1;
 				}
 				if (end) {
-					root = GP__SQRT((odvgp_real)gp__path_spread(path, base, hyp) *
-									gp__base_scale(base, hyp));
-					GP__FROM(d, from, end)
+					root = gp__path_root(path, base, hyp);
+					GP__FROM(d, from, end) {
+						if (d && gp__is_city(base)) root = gp__path_root(path, base, hyp);
 						omega[gp__column(base, d)] +=
 								root * gp__base_column(base, hyp, d) * gp__path_normal(path);
+					}
 				}
 				for (uint32_t f = gp__path_degree(base); f > 0; f--, to += D + 1) {
 					GP__FOR(d, choices) {
@@ -13934,9 +14061,13 @@ enum {
 	GP__ROWS_ADDITIVE = 8,
 	GP__ROWS_FLAGS = 16
 };
-/*	A node is a base kernel (additive is a linear one of its group's sum), or one of these. */
+/*	A node is a base kernel (additive is a linear one of its group's sum, laplacian a matern12 of its
+	group's distance), or one of these. */
 enum { GP__ROWS_SUM = GP__WHITE + 1, GP__ROWS_PRODUCT };
 #define GP__ROWS_BY_COLUMN(group) (GP__KERNEL_HAS(GP__ADDITIVE) && ((group)&255) == GP__BY_COLUMN)
+#define GP__ROWS_CITY(group)      (GP__KERNEL_HAS(GP__LAPLACIAN) && ((group)&255) == GP__CITY_BLOCK)
+/*	Slopes are not sums over differences. */
+#define GP__ROWS_SIGNED(group) (GP__ROWS_BY_COLUMN(group) || GP__ROWS_CITY(group))
 
 /*	Head of a compact block. */
 typedef struct {
@@ -14403,8 +14534,16 @@ static void gp__row_inputs(gp__row *r, const odvgp_real *x)
 #define GP__ARM_ROWS
 #endif
 
-/*	Whether a base kernel is a function of a distance alone. */
-#define GP__ROWS_RADIAL(kind) (GP__ONLY_RADIAL || (kind) <= GP__MATERN52 || (kind) == GP__PERIODIC)
+/*	Whether a node is a function of a Euclidean distance alone. */
+GP__INLINE int gp__row_is_radial(const gp__row *r, uint32_t node)
+{
+	uint32_t kind = node & 255;
+	if (GP__ONLY_RADIAL) return 1;
+	if (GP__KERNEL_HAS(GP__LAPLACIAN) && kind == GP__MATERN12 &&
+			GP__ROWS_CITY(r->v.group[node >> 8 & 255]))
+		return 0;
+	return kind <= GP__MATERN52 || kind == GP__PERIODIC;
+}
 
 /*	A node of a distance, with so many columns before its own, at n > 0 points. at [n] <- t of
 	gp__rows_law; may be `to`. */
@@ -14454,7 +14593,8 @@ GP__NOINLINE void gp__row_radial(const gp__row *r, uint32_t node, size_t before,
 #endif
 }
 
-/*	Any other node; at <- its derivatives in the geometry. */
+/*	Any other node; at <- its derivatives in the geometry, of a city block's half of those in the
+	distance. */
 GP__NOINLINE void gp__row_other(const gp__row *r, uint32_t t, size_t before, size_t n,
 		const odvgp_real *Z, odvgp_real *to, odvgp_real *at)
 {
@@ -14465,12 +14605,15 @@ GP__NOINLINE void gp__row_other(const gp__row *r, uint32_t t, size_t before, siz
 		for (uint32_t c = 0; g < 255 && c < r->v.group[g] >> 8; c++) {
 			odvgp_real d = u[c] - Z[c], by = d;
 			if ((r->v.group[g] & 255) == GP__INNER_PRODUCT) d = u[c], by = Z[c];
+			if (GP__ROWS_CITY(r->v.group[g])) by = d < 0 ? -1 : 1;
 			s += GP__ROWS_BY_COLUMN(r->v.group[g])
 						 ? gp__rows_column(r->v.variance[before + c], d, &slope)
 						 : d * by;
 		}
-		s = gp__rows_base(node, r->v.par + 3 * t, s, Z == u, &slope);
-		*at++ = slope;
+		odvgp_real distance = s;
+		int city = g < 255 && GP__ROWS_CITY(r->v.group[g]);
+		s = gp__rows_base(node, r->v.par + 3 * t, city ? s * s : s, Z == u, &slope);
+		*at++ = city ? slope * distance : slope;
 		*to++ = s;
 	}
 }
@@ -14489,7 +14632,7 @@ static void gp__row_leaf(const gp__row *r, uint32_t t, size_t n, const odvgp_rea
 {
 	uint32_t node = r->v.node[t], kind = node & 255;
 	size_t before = gp__row_before(r, kind < GP__CONSTANT ? node >> 8 & 255 : 0);
-	if (!GP__ROWS_RADIAL(kind)) gp__row_other(r, t, before, n, Z + before, to, at);
+	if (!gp__row_is_radial(r, node)) gp__row_other(r, t, before, n, Z + before, to, at);
 	else if (Z != r->u) gp__row_radial(r, t, before, n, Z + before, to, at);
 	else {
 		*at = 0;
@@ -14537,7 +14680,7 @@ GP__INLINE void gp__row_nodes(
 			uint32_t kind = r->v.node[t] & 255;
 			if (kind < GP__ROWS_SUM) {
 				gp__row_leaf(r, t, m, Z, top, more ? d : top);
-				if (more && GP__ROWS_RADIAL(kind) && Z != r->u)
+				if (more && gp__row_is_radial(r, r->v.node[t]) && Z != r->u)
 					gp__rows_slopes(kind, r->v.par[3 * t + 1], m, top, d);
 				top += m;
 				if (more) d += GP__ROWS_SLOPES(r->p);
@@ -14616,7 +14759,7 @@ static void gp__row_slopes(const gp__row *r, size_t n, const odvgp_real *z, cons
 		static const odvgp_real none[4] = {0};
 		const odvgp_real *from = step > 1 ? own : w;
 		if (step > 1) GP__EACH(j, n) own[j] = w[j * step];
-		for (size_t most; c < end && !GP__ROWS_BY_COLUMN(group); c += most, to += most) {
+		for (size_t most; c < end && !GP__ROWS_SIGNED(group); c += most, to += most) {
 			/* two or four columns; numbers follow the last one. s8-s11: u, s12-s19: sums */
 			const odvgp_real *wj = from, *vj = v, *dj = d, *at = z + c, *u = product ? none : r->u + c;
 			odvgp_real *second = to + also;
@@ -14640,7 +14783,7 @@ static void gp__row_slopes(const gp__row *r, size_t n, const odvgp_real *z, cons
 				: "s8", "s9", "s10", "s11", "s12", "s13", "s14", "s15", "s16", "s17", "s18", "s19",
 				GP__ARM_S0_S7);
 		}
-		if (!GP__ROWS_BY_COLUMN(group)) continue;
+		if (!GP__ROWS_SIGNED(group)) continue;
 #endif
 		GP__EACH(j, n) own[j] = w[j * step] * d[j];
 		for (; c < end; c++, to++) {
@@ -14649,6 +14792,7 @@ static void gp__row_slopes(const gp__row *r, size_t n, const odvgp_real *z, cons
 			do {
 				odvgp_real off = u - *at, by;
 				if (GP__ROWS_BY_COLUMN(group)) gp__rows_column(r->v.variance[c], off, &by), off *= by;
+				if (GP__ROWS_CITY(group)) off = (odvgp_real)((off > 0) - (off < 0));
 				s += *a * off;
 				if (v) t += *vj++ * *dj++ * off;
 				at += columns;
@@ -14724,8 +14868,8 @@ static void gp__row_gradients(gp__row *r, size_t i, size_t n, const odvgp_gradie
 		r->room = GP__MIN((size_t)(r->mean - r->A), (size_t)(r->by_u - r->slope));
 		r->flat = 1;
 		GP__EACH(t, p->nodes) {
-			uint32_t kind = v->node[t] & 255;
-			r->flat &= kind >= GP__ROWS_SUM || GP__ROWS_RADIAL(kind);
+			uint32_t node = v->node[t];
+			r->flat &= (node & 255) >= GP__ROWS_SUM || gp__row_is_radial(r, node);
 		}
 		return;
 	}
@@ -14830,10 +14974,12 @@ static odvgp_status gp__rows_kernel_check(
 	if (p->groups > p->nodes) return ODVGP_E_FORMAT; /* each is read by some node */
 	GP__EACH(g, p->groups) {
 		uint32_t geometry = v->group[g] & 255, n = v->group[g] >> 8;
-		if (geometry < GP__DISTANCE || geometry > GP__BY_COLUMN || n - 1 >= p->columns - columns ||
+		if (geometry < GP__DISTANCE || geometry > GP__CITY_BLOCK || n - 1 >= p->columns - columns ||
 				(geometry == GP__BY_COLUMN && !(p->flags & GP__ROWS_ADDITIVE)) ||
 				(geometry == GP__CIRCLE && n % 2))
 			return ODVGP_E_FORMAT;
+		if (geometry == GP__CITY_BLOCK && !GP__KERNEL_HAS(GP__LAPLACIAN))
+			return *what = "laplacian", ODVGP_E_UNSUPPORTED;
 		columns += n;
 	}
 	GP__EACH(c, p->columns)
@@ -14841,15 +14987,17 @@ static odvgp_status gp__rows_kernel_check(
 	for (uint32_t t = 0; t < p->nodes; t++) {
 		uint32_t node = v->node[t], kind = node & 255, a = node >> 8 & 255, b = node >> 16;
 		int leaf = kind < GP__ROWS_SUM;
-		int additive = kind == GP__LINEAR && a < p->groups && GP__ROWS_BY_COLUMN(v->group[a]);
-		uint32_t geometry = additive ? (uint32_t)GP__BY_COLUMN : gp__rows_reads(kind);
+		uint32_t group = a < p->groups ? v->group[a] : 0, geometry = gp__rows_reads(kind);
+		int alone = (kind == GP__LINEAR && GP__ROWS_BY_COLUMN(group)) ||
+					(kind == GP__MATERN12 && GP__ROWS_CITY(group));
+		if (alone) geometry = group & 255;
 		if (kind > GP__ROWS_PRODUCT || (leaf && b > GP__MAX_DEGREE)) return ODVGP_E_FORMAT;
 		if (geometry   ? a >= p->groups || (v->group[a] & 255) != geometry
 				: leaf ? a != 255
 					   : operands < 2 || operand[--operands] != b || operand[--operands] != a)
 			return ODVGP_E_FORMAT;
 		operand[operands++] = t;
-		if (leaf && !additive && !GP__KERNEL_HAS(kind) && GP__KERNELS_LACK) {
+		if (leaf && !alone && !GP__KERNEL_HAS(kind) && GP__KERNELS_LACK) {
 			*what = gp__rows_name("rbf\0matern12\0matern32\0matern52\0rq\0periodic\0linear\0"
 								  "polynomial\0constant\0white",
 					kind);
@@ -15203,7 +15351,7 @@ static odvgp_status gp__rows_call(const odvgp_server *s, const odvgp_real *X, pt
 #ifdef ODVGP_TRANSFORMS
 		x = gp__row_columns(r, x);
 #endif
-		r->single = p->nodes == 1 && GP__ROWS_RADIAL(r->v.node[0] & 255);
+		r->single = p->nodes == 1 && gp__row_is_radial(r, r->v.node[0]);
 		for (r->first = 0; r->first < p->P; r->first += r->P) {
 			gp__rows_next_unit(p, &r->v);
 			if (more) more->gradients(r, 0, 0, NULL);
@@ -15266,7 +15414,9 @@ static void gp__compact_words(const gp__kernel *k, uint32_t *to)
 		const uint32_t *node = k->node[t];
 		const gp__base_kernel *base = &k->base[node[1]];
 		if (node[0] == GP__NODE_BASE_KERNEL)
-			*to++ = (gp__is_additive(base) ? (uint32_t)GP__LINEAR : base->type) |
+			*to++ = (gp__is_additive(base) ? (uint32_t)GP__LINEAR
+					 : gp__is_city(base)   ? (uint32_t)GP__MATERN12
+										   : base->type) |
 					(base->group == GP__NO_GROUP ? 255 : base->group) << 8 | base->degree << 16;
 		else
 			*to++ = (uint32_t)(node[0] == GP__NODE_SUM ? GP__ROWS_SUM : GP__ROWS_PRODUCT) |
@@ -15700,7 +15850,8 @@ static void gp__emit(gp__export *e, const char *s)
 /*	r^2, or for periodic the squared distance on circles, times `factor` (rq: over alpha) is t, an
 	inner product is the variance times it; k and its derivative in t. c: variance, factor from a
 	group's number s to t, shape parameter of base kernel %0; from $V on those of additive's columns,
-	whose points have the factor: s, the sum of their functions, is t. */
+	whose points have the factor: s, the sum of their functions, is t. laplacian's s is the square of
+	the distance. */
 static const struct {
 	double factor;
 	const char *value, *slope;
@@ -15718,6 +15869,7 @@ static const struct {
 		{0, "k%0 = c[%1]", NULL},
 		{0, "k%0 = 0", NULL},
 		{5, "k%0 = t%0", "1"},
+		{1, "r%0 = $[sqrt](t%0), k%0 = c[%1] * $[exp](-r%0)", "r%0 > 0 ? -0.5~ * k%0 / r%0 : 0"},
 };
 
 /*	Signs of base kernel l. */
@@ -15791,6 +15943,8 @@ static void gp__export_slopes(gp__export *e, uint32_t g, int diagonal)
 	gp__emit(e, ";");
 }
 
+#define GP__EXPORT_CITY(sum, end) \
+	"for (int i = %1; i < " end "; i++) " sum " += u[i] < z[i] ? z[i] - u[i] : u[i] - z[i];"
 #define GP__EXPORT_COLUMN \
 	"const $R t = u[i] - z[i], r = t < 0 ? -t : t, e = c[$V + i] * $[exp](-r);"
 
@@ -15810,6 +15964,10 @@ static void gp__export_kernel(gp__export *e, int diagonal)
 		if (gp__is_additive(gp__group_kernel(e->k, g))) {
 			gp__emit(e, "$R s%0 = 0; for (int i = %1; i < %2; i++) {" GP__EXPORT_COLUMN
 						"s%0 += e * (1 + r + r * r / 3);}");
+			continue;
+		}
+		if (gp__is_city(gp__group_kernel(e->k, g))) {
+			gp__emit(e, "$R s%0 = 0; " GP__EXPORT_CITY("s%0", "%2") " s%0 *= s%0;");
 			continue;
 		}
 		if (at - e->whole[1] > 4) {
@@ -15896,7 +16054,7 @@ static double gp__export_place(const gp__export *e, uint32_t g, ptrdiff_t i, ptr
 
 /*	Functions that loop over columns: %2 of them, from column %3 of x and %1 of u on, up to %4. */
 static const struct {
-	const char *head, *of[4]; /* by geometry */
+	const char *head, *of[5]; /* by geometry */
 } gp__export_loops[] = {
 		{"static inline void $N_inputs(const $R *x, $R *u, const $R *s) {(void)x, (void)u, "
 		 "(void)s;",
@@ -15904,18 +16062,21 @@ static const struct {
 						GP__EXPORT_TURN "{const $R t = (x[%3 + i] - s[0]) * s[1];"
 										"u[%1 + 2 * i] = s[2] * $[cos](t);"
 										"u[%1 + 2 * i + 1] = s[2] * $[sin](t);}",
-						GP__EXPORT_U, GP__EXPORT_U}},
+						GP__EXPORT_U, GP__EXPORT_U, GP__EXPORT_U}},
 		{"/* g += w dk(x,z)/du */ static inline void $N_add($R w, const $R *h, const $R *u, "
 		 "const $R *z, $R *g$?v, const $R *c$.) {(void)w, (void)h, (void)u, (void)z, (void)g;",
 				{GP__EXPORT_SUM, GP__EXPORT_SUM, "{const $R t = w * h[%0];",
 						"for (int i = %1; i < %4; i++) {" GP__EXPORT_COLUMN
-						"g[i] -= w * h[%0] / 3 * t * (1 + r) * e;}"}},
+						"g[i] -= w * h[%0] / 3 * t * (1 + r) * e;}",
+						"{$R s = 0, t = w * h[%0] * 2; " GP__EXPORT_CITY("s", "%4") " t *= s;"
+						"for (int i = %1; i < %4; i++) "
+						"g[i] += u[i] > z[i] ? t : u[i] < z[i] ? -t : 0;}"}},
 		{"/* dx += derivatives in x from those in u */ static inline void $N_back(const $R *u, "
 		 "const $R *g, const $R *s, $R *dx) {(void)u, (void)g, (void)s, (void)dx;",
 				{GP__EXPORT_BACK,
 						GP__EXPORT_TURN "dx[%3 + i] += s[1] * (u[%1 + 2 * i] * g[%1 + 2 * i + 1] - "
 										"u[%1 + 2 * i + 1] * g[%1 + 2 * i]);",
-						GP__EXPORT_BACK, GP__EXPORT_BACK}},
+						GP__EXPORT_BACK, GP__EXPORT_BACK, GP__EXPORT_BACK}},
 };
 
 /*	Columns %1 to %4 of N_add: few of them without a loop. */
@@ -15946,7 +16107,8 @@ static void gp__export_loop(gp__export *e, int function)
 			e->whole[3] = from;
 			e->whole[4] = at += (to - from) * (geometry == GP__CIRCLE ? 2 : 1);
 			gp__emit(e, gp__export_loops[function].of[geometry - GP__DISTANCE]);
-			if (function == 1 && !gp__is_additive(base)) gp__export_sum(e, geometry == GP__INNER_PRODUCT);
+			if (function == 1 && geometry < GP__BY_COLUMN)
+				gp__export_sum(e, geometry == GP__INNER_PRODUCT);
 		}
 	}
 	gp__emit(e, "}");
@@ -17980,7 +18142,7 @@ static const char *gp__jitter_cause(const gp__node *K, ptrdiff_t pivot)
 		widest = GP__MAX(widest, r2);
 	}
 	GP__EACH_BASE(i, kernel)
-		if (gp__geometry(&kernel->base[i]) == GP__DISTANCE)
+		if (gp__has_units(&kernel->base[i]))
 			coarse = GP__MAX(coarse, (gp__wide)K->in[0]->v[kernel->base[i].ls]);
 	if (GP__V(K, pivot, pivot) == 0) return cause[8];
 	if (widest == 0 && Z->rows > 1) return cause[1];
@@ -25563,7 +25725,7 @@ static void gp__init_base_kernel(const gp__init_work *w, uint32_t i)
 	const gp__unit *u = w->u;
 	const gp__base_kernel *base = &u->kernel.base[i];
 	gp__start start = {1, w->target_variance, NULL};
-	if (gp__geometry(base) == GP__DISTANCE || gp__is_additive(base))
+	if (gp__has_units(base))
 		start = gp__is_ulapane(u) ? gp__ulapane_start(w, i) : gp__median_start(w, i);
 	if (gp__is_mixed(u)) start.variance = 1; /* ULAPANE's is the targets' */
 	if (base->type == GP__WHITE) start.variance *= GP__W(0.1);
@@ -25572,10 +25734,12 @@ static void gp__init_base_kernel(const gp__init_work *w, uint32_t i)
 		if (!(base->given & GP__GIVEN_SHAPE_PARAM))
 			gp__start_hyp(u, base->shape_param, 1, start.variance);
 	}
-	if (gp__geometry(base) >= GP__INNER_PRODUCT) start.variance /= (gp__wide)base->ndims;
-	/* the median is that of distances in all columns */
+	if (gp__geometry(base) == GP__INNER_PRODUCT || gp__is_additive(base))
+		start.variance /= (gp__wide)base->ndims;
+	/* the median is that of Euclidean distances in all columns */
 	if (gp__is_additive(base) && !gp__is_ulapane(u))
 		start.lengthscale /= gp__sqrt((gp__wide)base->ndims);
+	if (gp__is_city(base)) start.lengthscale *= gp__sqrt((gp__wide)base->ndims);
 	gp__wide widest = 0; /* of columns that share a lengthscale */
 	uint32_t before = 0;
 	const int given = (base->given & GP__GIVEN_LENGTHSCALE) != 0;
@@ -25600,7 +25764,7 @@ static void gp__find_lengths(const gp__init_work *w)
 	gp__zero(length, w->D);
 	GP__EACH_BASE(i, &u->kernel) {
 		const gp__base_kernel *base = &u->kernel.base[i];
-		if (gp__geometry(base) != GP__DISTANCE && !gp__is_additive(base)) continue;
+		if (!gp__has_units(base)) continue;
 		GP__FOR(d, (ptrdiff_t)base->ndims) {
 			odvgp_real own = gp__hyp(u)[base->ls + gp__number_of(base, d)],
 					   *of = length + gp__column(base, d);

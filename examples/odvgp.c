@@ -321,6 +321,8 @@ static const char kernels_help[] =
 		"  constant(variance), white(variance)\n"
 		"  additive(lengthscale, variance=1, ard, dims=...): a sum of a matern52 of each column, as\n"
 		"  in \"additive(ard) + matern52(ard)\"\n"
+		"  laplacian(lengthscale, variance=1, ard, dims=...): a product of a matern12 of each column,\n"
+		"  for functions with steps along columns, as trees have them\n"
 		"  ard: a lengthscale (for linear a variance, for additive both) for each column; with\n"
 		"  ard=2:5+7:9 columns 2, 3, 4 share one, and 7, 8. Numbers that are not given are\n"
 		"  estimated from the data, except alpha and period, which start at 1 (standardised\n"

@@ -1,8 +1,8 @@
-/*  The library built for kernels of at most two terms, without matern32 and additive, without
-    likelihoods but two and members but two, for test_base_kernels.c, which has the usual build;
+/*  The library built for kernels of at most two terms, without matern32, additive and laplacian,
+    without likelihoods but two and members but two, for test_base_kernels.c, which has the usual build;
     OTHERS builds it with the rows that this one lacks, without those that it has. */
 #ifdef OTHERS
-#define ODVGP_KERNELS     (ODVGP_KERNEL_MATERN32 | ODVGP_KERNEL_ADDITIVE)
+#define ODVGP_KERNELS     (ODVGP_KERNEL_MATERN32 | ODVGP_KERNEL_ADDITIVE | ODVGP_KERNEL_LAPLACIAN)
 #define ODVGP_LIKELIHOODS (0x3fffu & ~(ODVGP_LIK_GAUSSIAN | ODVGP_LIK_POISSON))
 #define ODVGP_MEMBERS     (0x3fu & ~(ODVGP_MEMBER_COUPLED | ODVGP_MEMBER_ORTH))
 #define ODVGP_NO_SIMD     /* it is only asked what it has */
@@ -12,7 +12,8 @@
 #define two_train         others_train
 #else
 #define ODVGP_MAX_BASE_KERNELS 2
-#define ODVGP_KERNELS          (0x7ffu & ~(ODVGP_KERNEL_MATERN32 | ODVGP_KERNEL_ADDITIVE))
+#define ODVGP_KERNELS          \
+	(0xfffu & ~(ODVGP_KERNEL_MATERN32 | ODVGP_KERNEL_ADDITIVE | ODVGP_KERNEL_LAPLACIAN))
 #define ODVGP_LIKELIHOODS      (ODVGP_LIK_GAUSSIAN | ODVGP_LIK_POISSON)
 #define ODVGP_MEMBERS          (ODVGP_MEMBER_COUPLED | ODVGP_MEMBER_ORTH)
 #endif

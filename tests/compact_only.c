@@ -7,7 +7,7 @@
 #define ODVGP_LIKELIHOODS (ODVGP_LIK_GAUSSIAN | ODVGP_LIK_POISSON)
 #define only_open         few_open
 #elif defined(OTHERS)
-#define ODVGP_KERNELS     (0x7ffu & ~(ODVGP_KERNEL_RBF | ODVGP_KERNEL_MATERN52))
+#define ODVGP_KERNELS     (0xfffu & ~(ODVGP_KERNEL_RBF | ODVGP_KERNEL_MATERN52))
 #define ODVGP_LIKELIHOODS (0x3fffu & ~(ODVGP_LIK_GAUSSIAN | ODVGP_LIK_POISSON))
 #define only_open         others_open
 #else

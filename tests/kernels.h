@@ -14,7 +14,9 @@ static const char *const expressions[] = {"rbf", "matern12", "matern32", "matern
 		"white + constant * rbf",
 		"(linear + periodic(1, dims=0)) * (polynomial + white) + constant", "additive",
 		"additive(1, ard) * rbf", "additive(1, ard=0:2) + matern52(1, ard=1:3)",
-		"(additive(1, dims=0+2) + constant) * rbf(1, ard=0:2, dims=2+0:2)"};
+		"(additive(1, dims=0+2) + constant) * rbf(1, ard=0:2, dims=2+0:2)", "laplacian",
+		"laplacian(1, ard) * rbf + matern12", "laplacian(1, ard=0:2) * matern52(1, ard=1:3)",
+		"laplacian(1, dims=0+2) + laplacian(2, dims=0+2) * (constant + linear)"};
 #define EXPRESSIONS (sizeof expressions / sizeof *expressions)
 
 #endif

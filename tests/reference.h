@@ -239,13 +239,14 @@ TEST_UNUSED static void ref_kernel_spell(const ref_kernel *k, char *out, size_t 
 }
 TEST_UNUSED static wide ref_base_value(const ref_base *l, ptrdiff_t D, const wide *x, const wide *z)
 {
-	wide r2 = 0, r, s, product = 0, sines = 0, parts = 0, v = l->variance[0];
+	wide r2 = 0, r, s, product = 0, sines = 0, parts = 0, city = 0, v = l->variance[0];
 	int i, n = l->ndims ? l->ndims : (int)D;
 	for (i = 0; i < n; i++) {
 		int d = l->ndims ? l->dims[i] : i;
 		wide scale = l->lengthscale[l->ard ? i : 0], t = (x[d] - z[d]) / scale,
 			 sine = sinl(acosl(-1) * (x[d] - z[d]) / l->shape_param) / scale;
 		r2 += t * t;
+		city += fabsl(t);
 		sines += sine * sine;
 		product += x[d] * z[d] * l->variance[l->ard ? i : 0];
 		s = sqrtl(5.0L) * fabsl(t);
@@ -261,6 +262,7 @@ TEST_UNUSED static wide ref_base_value(const ref_base *l, ptrdiff_t D, const wid
 	if (!strcmp(l->name, "periodic")) return v * expl(-2 * sines);
 	if (!strcmp(l->name, "linear")) return product;
 	if (!strcmp(l->name, "additive")) return parts;
+	if (!strcmp(l->name, "laplacian")) return v * expl(-city);
 	if (!strcmp(l->name, "polynomial")) return powl(product + l->shape_param, l->degree);
 	if (!strcmp(l->name, "constant")) return v;
 	/* This means the same row of the same array. */

@@ -172,6 +172,7 @@ typedef struct {
 #define GP_KERNEL(expression, name)        GP_ROW(expression, GAUSSIAN, ORTH, DENSE, name, "kernel")
 static const row two_lacks[] = {GP_PARTS(ORTH, DENSE, NULL, NULL),
 		GP_KERNEL("rbf * matern32", "matern32"), GP_KERNEL("additive", "additive"),
+		GP_KERNEL("laplacian", "laplacian"),
 		GP_PARTS(HYBRID, DENSE, NULL, "hybrid"), GP_PARTS(BLOCKS, BLOCKS, NULL, "blocks"),
 		GP_PARTS(FREE, INVERSE, "DECOUPLED", "free"),
 		GP_PARTS(ORTH, INVERSE, "DECOUPLED", "inverse"), GP_PARTS(FREE, DIAGONAL, "O(M)", "free"),

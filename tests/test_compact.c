@@ -141,7 +141,8 @@ TEST(every_kernel)
 			"(rbf(dims=0) + matern32(ard)) * matern52 + linear(dims=1)",
 			"periodic(ard, dims=0) * rq(dims=1) + polynomial * matern52", "additive",
 			"matern52(ard) + additive(ard) * rbf + periodic * linear(ard=0:2)",
-			"rbf(ard=0:2) * additive(dims=1)", "rbf(ard) + matern52(ard)",
+			"rbf(ard=0:2) * additive(dims=1)", "rbf(ard) + matern52(ard)", "laplacian",
+			"laplacian(ard) * rbf + matern12 * linear", "matern12(ard) + laplacian(dims=1)",
 			"matern12(dims=1) + rbf(ard) * matern32", "rbf(dims=0) * (matern52(ard) + matern32)",
 			"(rbf + matern12) * matern52(ard) + periodic(dims=1)",
 			"rbf * matern12 + matern32(ard) * matern52"};
@@ -848,6 +849,7 @@ TEST(what_a_build_lacks_is_refused)
 			{"constant * matern52", ODVGP_COV_PART_DENSE, "constant", "matern52"},
 			{"white + rbf", ODVGP_COV_PART_DENSE, "white", "rbf"},
 			{"rbf + additive", ODVGP_COV_PART_DENSE, "additive", "rbf"},
+			{"rbf + laplacian", ODVGP_COV_PART_DENSE, "laplacian", "rbf"},
 			{"rbf", ODVGP_COV_PART_INVERSE, "DECOUPLED", "rbf"},
 			{"rbf", ODVGP_COV_PART_DIAGONAL, "O(M)", "rbf"}};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -236,7 +236,8 @@ TEST(every_kernel)
 			"periodic(ard, dims=0) * rq(dims=1) + polynomial * matern52",
 			"rbf(dims=1+0) * matern12", "additive",
 			"matern52(ard) + additive(ard) * rbf + periodic * linear(ard=0:2)",
-			"rbf(ard=0:2) * additive(dims=1)"};
+			"rbf(ard=0:2) * additive(dims=1)", "laplacian", "laplacian(ard) * linear + rbf",
+			"laplacian(dims=1) + laplacian(2, dims=1) * matern12"};
 	for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
 		odvgp_config c = random_config(30, 2, 1, 6, 9);
 		test_seed = 720 + (uint64_t)k;

@@ -361,7 +361,7 @@ TEST(files_of_version_10_go_on)
 TEST(kernels_have_their_numbers)
 {
 	static const char *const names[] = {"rbf", "matern12", "matern32", "matern52", "rq", "periodic",
-			"linear", "polynomial", "constant", "white", "additive"};
+			"linear", "polynomial", "constant", "white", "additive", "laplacian"};
 	uint64_t number;
 	CHECK_INT(GP__BASE_KERNEL_TYPES, sizeof names / sizeof *names);
 	for (number = 0; number < sizeof names / sizeof *names; number++) {

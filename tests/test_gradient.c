@@ -139,14 +139,17 @@ TEST(every_kernel)
 			"periodic", "linear", "linear(ard) * rbf", "polynomial + rbf", "constant * rbf + white",
 			"(rbf(dims=0) + matern32(ard)) * matern52 + linear(dims=1)",
 			"periodic(ard, dims=0) * rq(dims=1) + polynomial * matern52", "additive",
-			"matern52(ard) + additive(ard) * rbf", "rbf(ard=0:2) * additive(dims=1)"};
+			"matern52(ard) + additive(ard) * rbf", "rbf(ard=0:2) * additive(dims=1)",
+			"laplacian", "matern52(ard) + laplacian(ard) * rbf", "laplacian(dims=1) * linear"};
 	for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
 		odvgp_config c = random_config(30, INPUTS, 2, 70, 80); /* more than one chunk */
 		test_seed = 720 + (uint64_t)k;
 		fixture a = make_kernel(&c, kernels[k]);
-		/* Differences do not cross matern12's cusps, which lie in [-2, 2]. */
-		for (int i = 0; i < ROWS && strstr(kernels[k], "matern12"); i++)
-			a.X[i * INPUTS] += GP__R(4.5);
+		/* Differences do not cross matern12's cusps, which lie in [-2, 2], or laplacian's, which lie
+		   there in each column. */
+		int city = strstr(kernels[k], "laplacian") != NULL, cusps = city ? INPUTS : 1;
+		for (int i = 0; i < ROWS && (city || strstr(kernels[k], "matern12")); i++)
+			for (int d = 0; d < cusps; d++) a.X[i * INPUTS + d] += GP__R(4.5);
 		served p = serve_rows(&a, NULL, ROWS);
 		gradients g = gradients_at(&p.s, a.X, ROWS, ROWS);
 		compare_with_differences(&p, a.X, one, &g, kernels[k]);
@@ -181,7 +184,8 @@ TEST(mixed_and_independent_outputs_in_their_units)
 TEST(inducing_points_as_inputs)
 {
 	static const char *const kernels[] = {
-			"matern12", "matern32", "matern52", "rq", "white + matern12", "additive"};
+			"matern12", "matern32", "matern52", "rq", "white + matern12", "additive",
+			"laplacian"};
 	for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
 		odvgp_config c = random_config(30, INPUTS, 1, 6, 8);
 		test_seed = 760 + (uint64_t)k;
@@ -231,12 +235,13 @@ TEST(what_is_not_wanted_is_left_out)
 TEST(many_columns_have_the_same_bits_in_pairs)
 {
 	enum { COLUMNS = 19, MOST = 3 * ROWS * COLUMNS };
-	static const char *const kernels[] = {"matern52(ard)", "rbf + additive(ard) + linear(ard)"};
-	for (int k = 0; k < 4; k++) {
-		const ptrdiff_t P = k < 2 ? 1 : 3, all = P * ROWS * COLUMNS;
+	static const char *const kernels[] = {"matern52(ard)", "rbf + additive(ard) + linear(ard)",
+			"laplacian(ard) + rbf(ard)"};
+	for (int k = 0; k < 6; k++) {
+		const ptrdiff_t P = k < 3 ? 1 : 3, all = P * ROWS * COLUMNS;
 		odvgp_config c = random_config(40, COLUMNS, P, 9, 70);
 		test_seed = 790 + (uint64_t)k;
-		fixture a = make_kernel(&c, kernels[k % 2]);
+		fixture a = make_kernel(&c, kernels[k % 3]);
 		served p = serve_rows(&a, NULL, ROWS);
 		odvgp_real both[2][MOST] = {{0}}, alone[2][MOST] = {{0}};
 		odvgp_gradient to = {NULL, NULL, both[0], both[1], NULL, NULL};

@@ -212,12 +212,12 @@ TEST(kernels_of_images_are_sums)
 	static const shape shapes[] = {{4, 3, 2, 2, 2, 1, 0, 1}, {7, 5, 1, 2, 3, 2, 1, 1},
 			{18, 18, 1, 2, 2, 1, 0, 1}, {25, 25, 1, 2, 1, 1, 1, 1}, {17, 17, 1, 2, 2, 1, 0, 1}};
 	static const char *const kernels[] = {"rbf * matern32(1, ard)", "rbf + white(0.5) * matern52",
-			"linear(1, ard) + periodic * matern12 + additive(ard)"};
+			"linear(1, ard) + periodic * matern12 + additive(ard)", "laplacian(ard)"};
 	size_t k;
 	for (k = 0; k < sizeof shapes / sizeof *shapes; k++) {
 		const shape *s = &shapes[k];
 		enum { N = 2, M = 3 };
-		images a = make_images(s, kernels[k % 3], N, M);
+		images a = make_images(s, kernels[k % 4], N, M);
 		ptrdiff_t T = patch_count(s), D = patch_width(s), i, j, t;
 		odvgp_real *all = NEW(odvgp_real, T * T), *Kz = NEW(odvgp_real, M * T), *Z, K[M * N],
 				   diag[N], *Kw = NEW(odvgp_real, N * T);
@@ -271,9 +271,11 @@ TEST(kernels_of_images_are_sums)
 TEST(adjoints_of_images)
 {
 	static const shape shapes[] = {
-			{4, 3, 2, 2, 2, 1, 0, 1}, {7, 5, 1, 2, 3, 2, 1, 1}, {18, 18, 1, 2, 2, 1, 0, 1}};
+			{4, 3, 2, 2, 2, 1, 0, 1}, {7, 5, 1, 2, 3, 2, 1, 1}, {18, 18, 1, 2, 2, 1, 0, 1},
+			{7, 5, 1, 2, 3, 2, 1, 1}};
 	static const char *const kernels[] = {"rbf * matern52(1, ard)", "rbf + linear * matern52",
-			"matern52 * (rbf(1, ard) + polynomial) + additive(ard)"};
+			"matern52 * (rbf(1, ard) + polynomial) + additive(ard)",
+			"laplacian * rbf(1, ard)"};
 	size_t k;
 	for (k = 0; k < sizeof shapes / sizeof *shapes; k++) {
 		const shape *s = &shapes[k];

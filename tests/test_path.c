@@ -118,7 +118,8 @@ TEST(every_kernel)
 			"constant", "matern32 * rbf", "linear * matern52 + rq",
 			"(rbf(dims=0) + constant) * (linear(dims=1) + matern32)",
 			"polynomial * linear + polynomial(dims=0) * rbf", "additive(ard)",
-			"additive * matern32 + rbf(ard=0:2) * linear"};
+			"additive * matern32 + rbf(ard=0:2) * linear", "laplacian(ard)",
+			"laplacian * matern52 + rbf"};
 	for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
 		odvgp_config c = random_config(30, INPUTS, OUTPUTS, 4, 5);
 		test_seed = 930 + (uint64_t)k;

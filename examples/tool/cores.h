@@ -166,6 +166,7 @@ static const struct {
 		{"matern52", "q*e++/*", "+*/"}, {"rq", "l**e", "*+/"}, {"periodic", "*e", ""},
 		{"linear", "*", ""}, {"polynomial", "*+", "*"}, {"constant", "", ""}, {"white", "", ""},
 		{"additive", "", ""}, /* of a column: core_count_values */
+		{"laplacian", "*q*e", "*/"},
 };
 enum { CORE_KERNELS = sizeof core_kernels / sizeof *core_kernels, CORE_TERMS = 32 };
 
@@ -279,6 +280,7 @@ static void core_count_values(core_work *w, const core_term *terms, int count, d
 		const core_term *t = &terms[i];
 		int is_inner = t->kind == 6 || t->kind == 7, is_additive = t->kind == 10;
 		if (is_additive) core_count(w, points * t->numbers, "@+e**/+++");
+		else if (t->kind == 11) core_count(w, points * t->numbers, "@+++");
 		else
 			core_count_loop(
 					w, points, t->numbers, 4, is_inner ? "*+" : "d", is_inner ? "@*+" : "D");
@@ -301,6 +303,7 @@ static void core_count_slopes(
 		if (t->numbers <= 0) continue;
 		core_count(w, sums, "**");
 		if (is_additive) core_count(w, sums * t->numbers, "@+e****+/+");
+		else if (t->kind == 11) core_count(w, sums * t->numbers, "@@++++++");
 		else core_count_loop(w, sums, t->numbers, 8, is_inner ? "*+" : "b", is_inner ? "@*+" : "B");
 	}
 }

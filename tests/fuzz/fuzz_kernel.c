@@ -56,7 +56,7 @@ static void write_seeds(const char *folder)
 			"rq(1, alpha=2, dims=0)", "periodic(period=0.5, dims=0:2+3)", "linear(ard)",
 			"polynomial(degree=3, offset=0.1)", "constant(variance=2)", "white(0.1)",
 			"(rbf(1) + matern12(2)) * (linear + constant) * white",
-			"rbf(dims=0)*rbf(dims=1)+rbf(dims=2)", "((((rbf))))", "additive(1, ard=0:2)",
+			"rbf(dims=0)*rbf(dims=1)+rbf(dims=2)", "((((rbf))))", "additive(1, ard=0:2)", "laplacian(1, ard=0:2)",
 			"rbf(ard=2:4+0:2, dims=0:4)"};
 	char text[200];
 	int i;

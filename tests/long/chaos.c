@@ -233,21 +233,21 @@ static void append_number(char *text, const char *key)
 static void draw_term(char *text, ptrdiff_t D)
 {
 	static const char *const radial[] = {"rbf", "matern12", "matern32", "matern52", "rq",
-			"periodic", "additive"},
+			"periodic", "additive", "laplacian"},
 							 *const other[] = {"linear", "polynomial", "constant", "white"};
-	ptrdiff_t k = test_below(11);
+	ptrdiff_t k = test_below(12);
 	int has_values = chance(0.6);
 	char more[60];
-	append(text, k < 7 ? radial[k] : other[k - 7]);
+	append(text, k < 8 ? radial[k] : other[k - 8]);
 	append(text, "(");
 	if (has_values) append_number(text, "");
-	if (k < 7 && has_values && chance(0.4)) append_number(text, ",variance=");
+	if (k < 8 && has_values && chance(0.4)) append_number(text, ",variance=");
 	if (k == 4 && chance(0.5))
 		append_number(text, has_values ? ",alpha=" : "alpha="), has_values = 1;
 	if (k == 5 && chance(0.5))
 		append_number(text, has_values ? ",period=" : "period="), has_values = 1;
-	if (k == 8) append(text, has_values ? ",degree=2" : "degree=3"), has_values = 1;
-	if (k <= 7 && chance(0.4)) {
+	if (k == 9) append(text, has_values ? ",degree=2" : "degree=3"), has_values = 1;
+	if (k <= 8 && chance(0.4)) {
 		append(text, has_values ? ",ard" : "ard"), has_values = 1;
 		if (D > 1 && D < 9 && chance(0.3)) {
 			append(text, chance(0.5) ? "=0:2" : "=1");
@@ -255,7 +255,7 @@ static void draw_term(char *text, ptrdiff_t D)
 			return;
 		}
 	}
-	if (k < 9 && chance(0.3)) {
+	if (k < 10 && chance(0.3)) {
 		snprintf(more, sizeof more, "%sdims=%ld", has_values ? "," : "",
 				(long)test_below(D > 0 && D < 9 ? D : 1));
 		append(text, more);
