@@ -1292,7 +1292,7 @@ typedef struct odvgp_server {
 
 /*	Settings of a warm start; {0, 0, 0, 0} are the defaults. */
 typedef struct odvgp_warm {
-	/* Random rows, at most N. 0: min(N, max(4096, 20 M)). */
+	/* Random rows, at most N. 0: min(N, max(4096, 20 M)), with EXACT min(N, 2000). */
 	ptrdiff_t rows;
 	/* Inducing points. 0: the model's M. With another number Z_beta stays. */
 	ptrdiff_t M;
@@ -1523,7 +1523,8 @@ ODVGP_API odvgp_status odvgp_init_data(odvgp_model *model, const odvgp_real *X,
 ODVGP_API odvgp_status odvgp_init_q(odvgp_model *model, odvgp_info *info);
 
 /*	Improve hyperparameters, noise, prior mean and Z_beta by L-BFGS on the collapsed bound ([VFE])
-	of random rows, then set q to its optimum (odvgp_fit_q): on all rows, or where these are 20
+	of random rows, or with the objective EXACT (whose Z_beta are all rows, whose M must be 0) on
+	their log p(y); then set q to its optimum (odvgp_fit_q), but with EXACT: on all rows, or where these are 20
 	times as many and natural steps on minibatches, which forget rows, follow, on those. Training
 	begins near its end. Call odvgp_init_data first; a second call, on more rows, refines. Fixed
 	slots stay; bounds, priors and jitter hold. The collapsed bound has one noise: with
@@ -1539,9 +1540,9 @@ ODVGP_API odvgp_status odvgp_init_q(odvgp_model *model, odvgp_info *info);
 	missing target do not count. A whitened q (DENSE, BLOCKS) is the regression's for positive
 	targets, counts, proportions and mixed functions, else q has its initial value: go on with
 	odvgp_rising. settings NULL: the defaults.
-	Returns	E_NOT_PD | E_UNSUPPORTED (objective EXACT, several layers, independent functions; with
-			the Gaussian, not mixed, also missing targets and a q that odvgp_fit_q refuses)
-	Cost	O(iterations rows M^2), with the Gaussian also that of odvgp_fit_q, with few rows of
+	Returns	E_NOT_PD | E_UNSUPPORTED (several layers, independent functions; with the Gaussian, not
+			mixed, also missing targets and a q that odvgp_fit_q refuses)
+	Cost	O(iterations rows M^2), of EXACT O(iterations rows^3), with the Gaussian also that of odvgp_fit_q, with few rows of
 			classes that of 100 steps */
 #ifndef ODVGP_FLOAT_ONLY
 ODVGP_API size_t odvgp_warm_start_scratch(
@@ -27548,11 +27549,12 @@ ODVGP_API GP__COLD odvgp_status odvgp_model_copy(odvgp_model **copy, const odvgp
 }
 
 #ifndef ODVGP_FLOAT_ONLY
-/* ---- >>warm   the warm start: L-BFGS on a subset's collapsed bound
+/* ---- >>warm   the warm start: L-BFGS on a subset's collapsed bound, or evidence
 
-	L-BFGS trains an auxiliary COUPLED Gaussian model in the scratch memory, which has the model's
-	kernel, values, bounds, priors and units; what it finds goes back. odvgp_warm_start lists the
-	pseudo-targets of other likelihoods; one that is missing has the weight 0. */
+	L-BFGS trains an auxiliary COUPLED Gaussian model, of an exact one an exact model of the subset,
+	in the scratch memory. It has the model's kernel, values, bounds, priors and units; what it finds
+	goes back. odvgp_warm_start lists the pseudo-targets of other likelihoods; one that is missing
+	has the weight 0. */
 
 typedef struct {
 	const odvgp_model *m;
@@ -27573,6 +27575,10 @@ typedef struct {
 /* --- the auxiliary model --- */
 
 static int gp__is_pseudo(const odvgp_model *m) { return !gp__has_noise(&m->cfg) || m->slot_mixing; }
+static int gp__warm_is_exact(const odvgp_model *m)
+{
+	return m->cfg.objective == ODVGP_OBJECTIVE_EXACT;
+}
 static int gp__warm_fits_q(const odvgp_model *m)
 {
 	return m->cfg.objective == ODVGP_OBJECTIVE_ELBO && !gp__is_pseudo(m);
@@ -27602,8 +27608,6 @@ static odvgp_status gp__warm_check(const odvgp_model *m, odvgp_info *info)
 		return gp__unsupported(
 				info, gp__likelihoods[0].y_moments ? "COUPLED" : "gaussian", gp__left_out);
 	if (gp__is_pseudo(m)) return ODVGP_OK;
-	if (m->cfg.objective == ODVGP_OBJECTIVE_EXACT)
-		return gp__unsupported(info, "objective", "EXACT has no inducing points to place");
 	if (m->cfg.lik.missing)
 		return gp__unsupported(info, "lik.missing",
 				"a warm start takes no missing targets: set it to 0 and leave out their rows");
@@ -27614,12 +27618,13 @@ static odvgp_config gp__warm_config(const odvgp_model *m, ptrdiff_t rows, ptrdif
 {
 	odvgp_config c = m->cfg;
 	c.N = c.optim.batch = rows;
+	c.layer[0].M = M;
+	c.optim.kind = ODVGP_OPTIMIZER_LBFGS;
+	if (gp__warm_is_exact(m)) return c;
 	c.objective = ODVGP_OBJECTIVE_COLLAPSED;
 	c.layer[0].mean_part = ODVGP_MEAN_PART_BETA;
 	c.layer[0].cov_part = ODVGP_COV_PART_DENSE;
-	c.layer[0].M = M;
 	c.layer[0].M_gamma = c.optim.gamma_batch = 0;
-	c.optim.kind = ODVGP_OPTIMIZER_LBFGS;
 	c.optim.natgrad = 0;
 	c.reproduce.parametrisation = ODVGP_PARAMETRISATION_WHITENED;
 	c.init.gamma = ODVGP_INIT_GAMMA_RANDOM;
@@ -27640,10 +27645,15 @@ static odvgp_status gp__warm_settle(
 	const odvgp_warm defaults = {0, 0, 0, 0}, *set = given ? given : &defaults;
 	ptrdiff_t N = m->cfg.N, M = set->M ? set->M : m->cfg.layer[0].M, rows = set->rows;
 	odvgp_status s = gp__warm_check(m, info);
+	int exact = gp__warm_is_exact(m);
 	memset(w, 0, sizeof *w);
 	w->m = m;
 	if (s) return s;
+	if (!rows && exact) rows = GP__MIN(N, 2000);
 	if (!rows) rows = GP__MAX(gp__sample_rows(N, M, 20), GP__MIN(M, N));
+	if (exact && !set->M) M = rows;
+	if (exact && M != rows)
+		return gp__refuse(info, ODVGP_E_ARG, "settings", "must have M 0 with the objective EXACT");
 	if (rows < 1 || rows > N || M < 1 || (set->M && M > rows) || set->iterations < 0 ||
 			!(set->adam >= 0 && set->adam <= 1))
 		return gp__refuse(info, ODVGP_E_ARG, "settings",

@@ -710,20 +710,44 @@ TEST(widths_start_near_the_truth)
 	}
 }
 
-TEST(exact_regression_is_refused)
+/*  An exact model starts from the evidence of some rows: from that of all with the bits of as many
+    steps of its own. */
+TEST(exact_models_start_from_some_rows)
 {
+	enum { ITERATIONS = 8 };
+	static const odvgp_warm settings[] = {{ROWS, 0, ITERATIONS, 0}, {ROWS / 2, 0, ITERATIONS, 0},
+			{ROWS / 2, 0, ITERATIONS, GP__R(0.05)}};
+	static const char *const slots[] = {"kernel.0.lengthscale", "kernel.0.variance", "noise_variance"};
 	problem p = make_problem(1, 1, 1);
 	odvgp_config c = odvgp_config_defaults(ROWS, INPUTS, 1, ROWS, 0);
 	unsigned char byte = 0;
 	c.layer[0].mean_part = ODVGP_MEAN_PART_FREE;
 	c.layer[0].cov_part = ODVGP_COV_PART_DIAGONAL;
 	c.objective = ODVGP_OBJECTIVE_EXACT;
+	c.optim.kind = ODVGP_OPTIMIZER_LBFGS;
 	c.optim.batch = ROWS;
 	c.optim.natgrad = 0;
-	made a = make(&c, &p);
-	CHECK(odvgp_warm_start_scratch(a.m, NULL, NULL) == 0);
-	refused(&a, NULL, &p, &byte, 1, ODVGP_E_UNSUPPORTED, "objective");
-	free(a.block);
+	made own = make(&c, &p);
+	double before = bound(own.m, &p);
+	steps(own.m, &p, ITERATIONS);
+	for (int k = 0; k < 3; k++) {
+		made a = make(&c, &p);
+		CHECK_STATUS(warm(a.m, &settings[k], &p, NULL), ODVGP_OK);
+		CHECK_SAY(bound(a.m, &p) > before, "%g after %g", bound(a.m, &p), before);
+		for (size_t i = 0; i < sizeof slots / sizeof *slots && !k; i++) {
+			odvgp_real mine[INPUTS], its[INPUTS];
+			ptrdiff_t n = odvgp_slot_find(own.m, slots[i])->count;
+			get(own.m, slots[i], mine, n);
+			get(a.m, slots[i], its, n);
+			CHECK_BITS(mine, its, (size_t)n * sizeof *mine);
+		}
+		steps(a.m, &p, 1);
+		free(a.block);
+	}
+	odvgp_warm fewer = {ROWS / 2, BETA, ITERATIONS, 0};
+	CHECK(odvgp_warm_start_scratch(own.m, &fewer, NULL) == 0);
+	refused(&own, &fewer, &p, &byte, 1, ODVGP_E_ARG, "settings");
+	free(own.block);
 }
 
 /*  Constant and noiseless targets, one row: no error, and a model that predicts. */
@@ -864,7 +888,7 @@ int main(int argc, char **argv)
 	RUN(rows_without_targets_have_no_part);
 	RUN(small_units_of_positive_targets);
 	RUN(widths_start_near_the_truth);
-	RUN(exact_regression_is_refused);
+	RUN(exact_models_start_from_some_rows);
 	RUN(coefficients_are_small_enough_for_float);
 	RUN(degenerate_data);
 	RUN(few_rows_of_two_classes);
