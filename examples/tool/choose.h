@@ -7,7 +7,12 @@
     more may take a place: Student's t where the best one's 50 % bands hold too many rows, matern12
     where matern32 is clearly the best. All score by the log density of the target itself,
     standardised, counts by their probability. With --minutes there is a race where they have room
-    for the sizes that are chosen without; each candidate may then take all that is left of them.
+    for the sizes that are chosen without, or for an exact model, which is the first candidate then;
+    each may take all that is left of them.
+
+    An exact candidate begins with the evidence of 1,000 to 1,500 rows and races on at most SOME_ROWS of
+    the rows to fit, which with its winner's training on all rows takes a part of what that training
+    would in the race. What it learns there holds for all rows.
 
     Fewer than FOLDS_ROWS rows are all trained on, and score by FOLDS folds, which the seed draws. Of
     more rows, and of classes or many inputs, some are held out and score: a tenth, or up to a fifth
@@ -30,20 +35,20 @@ enum {
 	RACE_LEAST_ROWS = 500,
 	MOST_WARM = 8
 };
-enum { FOLDS = 5, FOLDS_ROWS = 2000, FOLDS_LEAST_ROWS = 100, ROWS_AN_INPUT = 10, FOLDS_TRIES = 6 };
+enum { FOLDS = 5, FOLDS_LEAST_ROWS = 100, FOLDS_TRIES = 7, EXACT_TRIES = 5 };
 /*  SHORT: where validation may end the winner's training long before its last step. */
 static const double RACE_SHARE = 1.0 / 3, RACE_SHARE_SHORT = 0.15;
-/*  Operations that a race by folds may add even where that is more than its share: a quarter of
-    FLOPS. */
-static const double RACE_LEAST = 6e11;
+/*  Operations that a race may add even where that is more than its share: by folds five eighths of FLOPS;
+    of more rows, while exact models are candidates, about as many as SGPR's training takes. */
+static const double RACE_LEAST = 1.5e12, RACE_LEAST_EXACT = 3e12;
 /*  Of a candidate's operations, in those of the first one. */
 static const double MOST_COSTS = 1.2;
 /*  With --minutes it is planned in counted operations, whose time is uncertain: after ENOUGH of the
     seconds no entry begins a round, and after MOST none goes on. */
 static const double RACE_ENOUGH_TIME = 0.4, RACE_MOST_TIME = 0.6;
-/*  An exact candidate may take this part of the memory that is free, or EXACT_BYTES where that is
-    more or not known. */
-static const double EXACT_MEMORY = 0.5, EXACT_BYTES = 2.5e9;
+/*  An exact candidate races on at most SOME_ROWS rows, SOME_STEPS steps, and its training goes on with
+    all, at most AFTER_STEPS. Other candidates see all rows to fit: it must win with fewer. */
+enum { SOME_ROWS = 4000, SOME_STEPS = 10, AFTER_STEPS = 10 };
 
 typedef struct choice {
 	/* Its options before plan.h, and of each candidate. */
@@ -79,6 +84,10 @@ typedef struct choice {
 	int tails;
 	/* Both parts' rows of candidates that transform columns, else NULL. */
 	double *X[MOST_ENTRIES], *X_valid[MOST_ENTRIES];
+	/* Inputs and targets of exact candidates that race on some of the rows to fit, else NULL; the
+	   steps that follow on all rows. */
+	double *some_X[MOST_ENTRIES], *some_Y[MOST_ENTRIES];
+	ptrdiff_t after[MOST_ENTRIES];
 	/* What learns a transform of the target has targets of its own, and their mean and scale. */
 	const dataset *d;
 	double *Y[MOST_ENTRIES], *Y_valid[MOST_ENTRIES], y_scales[MOST_ENTRIES][2];
@@ -96,9 +105,6 @@ static ptrdiff_t rows_held(ptrdiff_t n)
 {
 	return smaller(MOST_VALID, larger(n / 10, smaller(LEAST_VALID, n / 5)));
 }
-
-/*  Lengthscales of many inputs fit the rows that they have seen (bench/results/auto.txt: slice). */
-static int has_rows_enough(const dataset *d) { return d->train.n >= ROWS_AN_INPUT * d->s.D; }
 
 /*  Only a Gaussian's q is a formula. */
 static int has_folds(const dataset *d)
@@ -166,7 +172,7 @@ static void hold_few(choice *c, const dataset *d, uint64_t seed)
 static odvgp_status choice_made(void *user, odvgp_model *model, int of_file, odvgp_info *info)
 {
 	const choice *c = user;
-	odvgp_status s = of_file ? ODVGP_OK : model_bounds(model, info);
+	odvgp_status s = of_file ? ODVGP_OK : model_bounds(model, c->rows, info);
 	return s || !c->fit.disk ? s : large_try_reader(c->fit.disk, model, large_for_library, info);
 }
 
@@ -480,7 +486,7 @@ enum { LATE_STUDENT = 1, LATE_KERNEL };
 
 /*  The best come first: a race has choice_tries - 1 of those that fit the data. What cannot win
     within the same operations stands behind; bench/results/auto.txt has the races. */
-#define EXACT      .to = EXACT_ROWS, .basis = "exact", .follows = 1, .warm = "off"
+#define EXACT      .to = EXACT_ROWS, .basis = "exact"
 #define SMALL      EXACT, .folds = 1
 #define FEW        .to = SGPR_ROWS, .follows = 1
 #define MANY       .from = SGPR_ROWS, .to = PTRDIFF_MAX, .follows = 1
@@ -493,6 +499,8 @@ enum { LATE_STUDENT = 1, LATE_KERNEL };
 #define MATERN12   .kernel = "matern12(ard)", .late = LATE_KERNEL
 #define SHORT      .kernel = "matern52(ard) + matern32(0.3, variance=0.1, ard)"
 #define ROUGH      .kernel = "matern32(ard) + matern32(0.3, variance=0.1, ard)"
+#define LAPLACIAN  .kernel = "laplacian(ard)"
+#define STEEP      .kernel = "matern52(ard) + laplacian(variance=0.1, ard)"
 #define ADDITIVE   .kernel = "matern52(ard) + additive(variance=0.1, ard)"
 #define LINEAR     .kernel = "matern52(ard) + linear"
 #define ASINH      .transform = "all=asinh"
@@ -500,11 +508,13 @@ enum { LATE_STUDENT = 1, LATE_KERNEL };
 #define ASINH_OF_Y .target = ODVGP_TRANSFORM_ASINH
 static const variant variants[] = {
 		{EXACT},
+		{EXACT, STEEP},
 		{EXACT, LOG_OF_Y},
 		{EXACT, ASINH_OF_Y},
 		{ANY, LOG_OF_Y},
 		{ANY, ASINH_OF_Y},
 		{EXACT, ASINH},
+		{EXACT, LAPLACIAN},
 		{SMALL, SHORT},
 		{SMALL, ROUGH},
 		{EXACT, RBF},
@@ -524,6 +534,8 @@ static const variant variants[] = {
 		{FEW, SHORT},
 		{FEW, LINEAR},
 		{CLASSES, .kernel = "matern52(ard, variance=50)", .warm = "off", .fast = 1},
+		{CLASSES, LAPLACIAN},
+		{CLASSES, .kernel = "laplacian(ard, variance=50)", .warm = "off", .fast = 1},
 		{CLASSES, .transform = "all=linear"},
 		{CLASSES, .fast = 1},
 		{CLASSES, .kernel = "matern52(ard, variance=200)", .warm = "off", .fast = 1},
@@ -546,6 +558,8 @@ static const variant variants[] = {
 #undef MATERN12
 #undef SHORT
 #undef ROUGH
+#undef LAPLACIAN
+#undef STEEP
 #undef ADDITIVE
 #undef LINEAR
 #undef ASINH
@@ -645,6 +659,42 @@ static void candidate_warm(choice *c, int k)
 	free(list);
 }
 
+/*  Does an exact candidate race on some of the rows to fit? */
+static int candidate_has_some(const choice *c, int k)
+{
+	return is_exact(basis_of(&c->o[k])) && !c->fold && c->fit.train.n > SOME_ROWS;
+}
+
+/*  Steps of its race, those that follow on all rows in what is left of `flops`, and what these take
+    with the factors of the posterior. */
+static void candidate_rest(choice *c, int k, double flops)
+{
+	race_entry *e = &c->list[k];
+	odvgp_config all = race_resize(&e->config, c->rows);
+	double end = predictor_flops(&all) + 0.5 * step_flops(&all),
+		   left = flops - e->start_flops - SOME_STEPS * e->step_flops - end;
+	e->steps = SOME_STEPS;
+	c->after[k] = (ptrdiff_t)fmin(AFTER_STEPS, fmax(0, floor(left / step_flops(&all))));
+	e->rest_flops = end + (double)c->after[k] * step_flops(&all);
+}
+
+/*  Its random rows, of what the candidate has of all to fit. */
+static void candidate_some(choice *c, int k)
+{
+	race_entry *e = &c->list[k];
+	const double *X = e->X ? e->X : c->fit.train.X, *Y = e->Y ? e->Y : c->fit.Y;
+	ptrdiff_t n = c->fit.train.n, D = c->fit.s.D;
+	c->some_X[k] = take_doubles(SOME_ROWS, D);
+	c->some_Y[k] = take_doubles(SOME_ROWS, 1);
+	for (ptrdiff_t i = 0; i < SOME_ROWS; i++) {
+		ptrdiff_t row = permute((uint64_t)n, n, i);
+		memcpy(c->some_X[k] + i * D, X + row * D, (size_t)D * sizeof *X);
+		c->some_Y[k][i] = Y[row];
+	}
+	e->X = c->some_X[k];
+	e->Y = c->some_Y[k];
+}
+
 /*  Makes candidate k of its options, in about `flops` operations (0: as many steps as they say).
     follows: it takes the first one's warm starts. */
 static void candidate_make(choice *c, int k, double flops, int follows)
@@ -655,6 +705,7 @@ static void candidate_make(choice *c, int k, double flops, int follows)
 	dataset fit = c->fit;
 	int from = follows && c->fit.s.likelihood == ODVGP_LIKELIHOOD_GAUSSIAN;
 	fit.s.likelihood = c->likelihood[k];
+	if (candidate_has_some(c, k)) fit.train.n = SOME_ROWS;
 	options_settle(o);
 	if (flops > 0) {
 		odvgp_config g = model_config(o, &fit, c->w, c->isa, &unused);
@@ -678,6 +729,8 @@ static void candidate_make(choice *c, int k, double flops, int follows)
 	e->start_flops = init_flops(&e->config);
 	if (e->from < 0) e->start_flops += warm_flops(o, &e->config);
 	else if (e->config.objective == ODVGP_OBJECTIVE_ELBO) e->start_flops += fit_q_flops(&e->config);
+	e->rest_flops = 0;
+	if (candidate_has_some(c, k)) candidate_rest(c, k, flops);
 	e->score_flops = entry_score_flops(c, e);
 	candidate_name(c, k);
 }
@@ -714,9 +767,8 @@ static int candidate_fits(choice *c, int k)
 {
 	double file;
 	c->bytes[k] = candidate_bytes(c, k);
-	double most = fmax(race_entry_bytes(&c->r, &c->list[k], &file), c->bytes[k]),
-		   allowed = fmax(EXACT_BYTES, EXACT_MEMORY * free_bytes());
-	if ((!is_exact(basis_of(&c->o[k])) || most <= allowed) && has_memory(most)) return 1;
+	double most = fmax(race_entry_bytes(&c->r, &c->list[k], &file), c->bytes[k]);
+	if ((!is_exact(basis_of(&c->o[k])) || most <= exact_bytes_allowed()) && has_memory(most)) return 1;
 	c->least_large = c->large++ ? fmin(c->least_large, most) : most;
 	return 0;
 }
@@ -745,15 +797,22 @@ static void candidate_add(choice *c, const variant *v)
 	if (beta) plan_number(o, OPT_BETA, beta);
 	if (gamma) plan_number(o, OPT_GAMMA, gamma);
 	variant_store(o, OPT_KERNEL, v->kernel);
-	variant_store(o, OPT_WARM, v->warm ? v->warm : c->o[0].value[OPT_WARM]);
+	/* An exact one of few rows begins as the first one does, unless its lengthscales mean another
+	   distance; of more rows with the evidence of some. */
+	int exact = is_exact(basis_of(o)), city = v->kernel && strstr(v->kernel, "laplacian"),
+		follows = v->follows || v->late || (exact && c->fold && !city);
+	char of_exact[40] = "off";
+	if (!c->fold && !v->late) exact_warm(of_exact, sizeof of_exact, c->fit.train.n);
+	const char *warm = exact ? of_exact : v->warm;
+	variant_store(o, OPT_WARM, warm ? warm : c->o[0].value[OPT_WARM]);
 	if (v->fast) fast_steps(o, c->rows);
 	variant_store(o, OPT_TRANSFORM, v->transform);
 	if (v->kernel) levels_kernel(o, &c->fit.s);
 	/* As it is scored. */
-	if (v->follows && !without_q(basis_of(o)) && v->late != LATE_STUDENT)
+	if (follows && !without_q(basis_of(o)) && v->late != LATE_STUDENT)
 		variant_store(o, OPT_FIT_Q, "end");
 	double flops = fmax(c->budget, race_total(&c->r, &c->list[0]));
-	candidate_make(c, k, flops, v->follows);
+	candidate_make(c, k, flops, follows);
 	/* Its least steps are too many operations. */
 	int large = race_total(&c->r, &c->list[k]) > MOST_COSTS * flops;
 	/* The plan's itself. */
@@ -765,6 +824,7 @@ static void candidate_add(choice *c, const variant *v)
 	candidate_name(c, k);
 	if (v->transform)
 		candidate_transform(c, k, position_in(transform_words, strchr(v->transform, '=') + 1));
+	if (candidate_has_some(c, k)) candidate_some(c, k);
 	c->r.count++;
 }
 
@@ -774,8 +834,9 @@ static int variant_fits(const choice *c, const variant *v)
 	const options *o = &c->before;
 	int targets = c->target_kind && !o->given[OPT_TARGET_TRANSFORM];
 	int exact = v->basis && strcmp(v->basis, "exact") == 0;
-	/* An exact model keeps its rows in memory. */
-	if (exact && (c->stored || !has_rows_enough(c->d))) return 0;
+	if (exact && (c->stored || !has_exact(c->d))) return 0;
+	/* Rows at the same few points are as well served by these. */
+	if (exact && !c->fold && c->distinct <= c->fit.train.n / 2) return 0;
 	if (v->classes != has_classes(c->fit.s.likelihood) || c->rows <= v->from || c->rows > v->to ||
 			(v->folds && !c->fold))
 		return 0;
@@ -792,11 +853,18 @@ static int variant_fits(const choice *c, const variant *v)
 		   strcmp(v->basis, c->o[0].value[OPT_BASIS]) != 0;
 }
 
-/*  Those of the table, and those that may join them. */
+/*  Those of the table, and those that may join them. Exact ones of rows that are held out let one more
+    race, and with the first of them the race may take longer. */
 static void candidates_add(choice *c, int tries)
 {
-	for (int i = 0; i < VARIANTS && c->r.count < tries; i++)
-		if (!variants[i].late && variant_fits(c, &variants[i])) candidate_add(c, &variants[i]);
+	for (int i = 0; i < VARIANTS && c->r.count < tries; i++) {
+		int before = c->r.count;
+		if (variants[i].late || !variant_fits(c, &variants[i])) continue;
+		candidate_add(c, &variants[i]);
+		if (c->fold || c->r.count == before || !is_exact(basis_of(&c->o[before]))) continue;
+		if (!c->before.given[OPT_AUTO_TRIES]) tries = EXACT_TRIES;
+		if (!(c->budget > 0)) c->r.most = RACE_LEAST_EXACT;
+	}
 	/* There is no second round of two. */
 	for (int i = 0; i < VARIANTS && c->r.count > 2 && c->r.count < MOST_ENTRIES; i++)
 		if (variants[i].late && variant_fits(c, &variants[i])) candidate_add(c, &variants[i]);
@@ -1015,6 +1083,8 @@ static void choice_end(choice *c)
 		free(c->X_valid[i]);
 		free(c->Y[i]);
 		free(c->Y_valid[i]);
+		free(c->some_X[i]);
+		free(c->some_Y[i]);
 		free(c->squares[i]);
 	}
 	options_free(&c->before);
@@ -1142,9 +1212,9 @@ static int choice_continue(choice *c, odvgp_model *model, training *t, options *
 	if (s) die_of(s, &info, "race");
 	race_leave(e);
 	t->step = t->first_step = odvgp_steps_done(t->model);
-	ptrdiff_t left = e->steps - e->done;
+	ptrdiff_t left = c->some_X[c->r.winner] ? c->after[c->r.winner] : e->steps - e->done;
 	/* L-BFGS has to learn the curvature of further rows once more. */
-	if (e->config.optim.kind == ODVGP_OPTIMIZER_LBFGS && left && !c->fold)
+	if (e->config.optim.kind == ODVGP_OPTIMIZER_LBFGS && left && !c->fold && !c->some_X[c->r.winner])
 		left += (e->steps + 9) / 10;
 	if (by_clock(o)) left = larger(1, left);
 	t->iters = t->first_step + left;

@@ -109,8 +109,8 @@ enum {
     X(BASIS, "basis", "NAME", "auto", TRAIN | KEPT, \
       "one of the bases below, or auto: by the data's size (orth with options of its steps)") \
     X(AUTO_TRIES, "auto-tries", "N", "4", TRAIN, \
-      "--basis auto: race at most N candidates on rows held out (1: none, at most 8; by default 6 " \
-      "where folds score: regression, fewer than 2,000 rows): members, kernels, " \
+      "--basis auto: race at most N candidates on rows held out (1: none, at most 8; by default 7 " \
+      "where folds score: regression, fewer than 2,000 rows; 5 with exact ones of more): members, kernels, " \
       "scales of columns and target; from 3 on Student's t or matern12 may join") \
     X(LAYERS, "layers", "LIST", NULL, FIT | KEPT, \
       "deep model, from the inputs up: BASIS[:KEY=VALUE,...]; ...; BASIS " \
@@ -423,7 +423,7 @@ static const basis basis_list[] = {
      "exact GP regression: every row is a beta point; up to 5000 rows"},
 };
 /* clang-format on */
-enum { BASIS_COUNT = sizeof basis_list / sizeof *basis_list, EXACT_ROWS = 5000 };
+enum { BASIS_COUNT = sizeof basis_list / sizeof *basis_list, EXACT_ROWS = 12000 };
 
 /*  Does training leave q out? Each step then uses all rows, and q is set to its optimum where
     predictions need it. */

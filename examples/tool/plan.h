@@ -109,6 +109,43 @@ static ptrdiff_t plan_whole_points(double most, ptrdiff_t distinct)
 	return smaller(larger(points, 8), share_of(distinct, 3));
 }
 
+/*  Lengthscales of many inputs fit the rows that they have seen (bench/results/auto.txt: slice). */
+enum { ROWS_AN_INPUT = 10 };
+static int has_rows_enough(const dataset *d) { return d->train.n >= ROWS_AN_INPUT * d->s.D; }
+
+/*  Are exact models candidates? They keep their rows in memory. */
+static int has_exact(const dataset *d)
+{
+	return d->s.likelihood == ODVGP_LIKELIHOOD_GAUSSIAN && d->s.target_count == 1 && !d->disk &&
+		   d->train.n <= EXACT_ROWS && has_rows_enough(d);
+}
+
+/*  An exact model may take this part of the memory that is free, or EXACT_BYTES where that is more or
+    not known. */
+static const double EXACT_MEMORY = 0.5, EXACT_BYTES = 2.5e9;
+static double exact_bytes_allowed(void) { return fmax(EXACT_BYTES, EXACT_MEMORY * free_bytes()); }
+
+/*  The model, a predictor and a file have four matrices of all rows. */
+static int exact_fits(ptrdiff_t n) { return 32 * (double)n * (double)n <= exact_bytes_allowed(); }
+
+/*  An exact model begins with the evidence of some rows, which are cheap, and does well after one or two
+    evaluations of all (bench/results/auto.txt). Its warm start, and what both take. */
+enum { EXACT_WARM_LEAST = 1000, EXACT_WARM_MOST = 1500, EXACT_WARM_STEPS = 40 };
+static const double EXACT_EVALUATIONS = 2.5;
+static ptrdiff_t exact_warm_rows(ptrdiff_t n)
+{
+	return smaller(n, smaller(EXACT_WARM_MOST, larger(EXACT_WARM_LEAST, n / 5)));
+}
+static void exact_warm(char *text, size_t size, ptrdiff_t n)
+{
+	snprintf(text, size, "%td:%d", exact_warm_rows(n), EXACT_WARM_STEPS);
+}
+static double exact_least(ptrdiff_t n, double D)
+{
+	return 1.25 * EXACT_WARM_STEPS * exact_flops((double)exact_warm_rows(n), D) +
+		   EXACT_EVALUATIONS * exact_flops((double)n, D);
+}
+
 static void plan_sgpr(plan *p, options *o, double budget, ptrdiff_t n, double D, ptrdiff_t M)
 {
 	option_store(o, OPT_BASIS, copy_text("sgpr"));
@@ -117,6 +154,27 @@ static void plan_sgpr(plan *p, options *o, double budget, ptrdiff_t n, double D,
 	plan_steps(p, o, passes);
 	p->flops += 1.2 * passes * pass;
 	p->pass = pass / pass_flops((double)smaller(n, WARM_ROWS), (double)smaller(M, WARM_POINTS), D);
+}
+
+/*  With --minutes, which decide how many points SGPR has, in its place an exact model: of too many rows
+    for folds, most of them at points of their own. */
+enum { FOLDS_ROWS = 2000, EXACT_STEPS = 30 };
+static int plan_is_exact(
+		const options *o, const dataset *d, double D, double budget, ptrdiff_t distinct)
+{
+	ptrdiff_t n = d->train.n;
+	return o->value[OPT_MINUTES] && !o->given[OPT_BETA] && has_exact(d) && n >= FOLDS_ROWS &&
+		   distinct > n / 2 && exact_fits(n) && exact_least(n, D) <= budget;
+}
+
+static void plan_exact(plan *p, options *o, ptrdiff_t n, double D)
+{
+	char warm[40];
+	exact_warm(warm, sizeof warm, n);
+	option_store(o, OPT_BASIS, copy_text("exact"));
+	if (!o->given[OPT_WARM]) option_store(o, OPT_WARM, copy_text(warm));
+	plan_steps(p, o, EXACT_STEPS);
+	p->flops += exact_least(n, D);
 }
 
 static void plan_solve(plan *p, options *o, ptrdiff_t n, double D, ptrdiff_t distinct)
@@ -185,10 +243,6 @@ static void plan_q_points(ptrdiff_t n, ptrdiff_t distinct, ptrdiff_t *beta, ptrd
 						   : smaller(n < MANY_ROWS ? 500 : Q_POINTS, smaller(most, distinct - *beta));
 }
 
-/*  Evaluations of an exact model that leave a race some for each candidate; after one or two it is not
-    always ahead of SGPR (bench/results/auto.txt). */
-enum { EXACT_EVALUATIONS = 31 };
-
 /*  Operations of a training that does well: with the sizes that are chosen without --minutes, since
     with fewer points a race costs more than it finds, or exact. */
 static double plan_least(const options *o, const dataset *d, double D, ptrdiff_t distinct)
@@ -197,7 +251,7 @@ static double plan_least(const options *o, const dataset *d, double D, ptrdiff_t
 	if (d->s.likelihood == ODVGP_LIKELIHOOD_GAUSSIAN) {
 		ptrdiff_t M = plan_whole_points(plan_points(plan_usual((double)n), n), distinct);
 		double sgpr = 60 * pass_flops((double)n, (double)M, D);
-		return n > EXACT_ROWS ? sgpr : fmin(sgpr, EXACT_EVALUATIONS * exact_flops((double)n, D));
+		return has_exact(d) ? fmin(sgpr, exact_least(n, D)) : sgpr;
 	}
 	plan_q_points(n, distinct, &beta, &gamma);
 	return LEAST_STEPS * q_step_flops(o, d, beta, gamma);
@@ -256,6 +310,10 @@ static plan plan_make(options *o, const dataset *d, const workers *w, double rac
 	/* bench/results/auto.txt */
 	int few = o->value[OPT_MINUTES] ? p.both > 0 : n < MANY_ROWS && !d->valid.n;
 	few |= o->given[OPT_PATIENCE];
+	if (plan_is_exact(o, d, D, budget, distinct)) {
+		plan_exact(&p, o, n, D);
+		return p;
+	}
 	if ((few && most >= LEAST_SGPR) || n <= SGPR_ROWS || o->given[OPT_BETA])
 		plan_sgpr(&p, o, budget, n, D, points);
 	else {
@@ -360,6 +418,7 @@ static void plan_minutes(const plan *p, options *o, const dataset *d, odvgp_mode
 {
 	int off = o->value[OPT_WARM] && strcmp(o->value[OPT_WARM], "off") == 0;
 	if (!o->value[OPT_MINUTES] || o->given[OPT_WARM] || off || sizes_given(o) ||
+			is_exact(basis_of(o)) ||
 			(all_rows(o) && !p->made) || !warm_helps(d->s.likelihood) ||
 			warm_harms(odvgp_model_config(model)))
 		return;

@@ -63,6 +63,8 @@ typedef struct race_entry {
 	/* Of the whole training; and its operations: before the first step, of a step, of a score. */
 	ptrdiff_t steps;
 	double start_flops, step_flops, score_flops;
+	/* Of what its training does after these steps with rows that it does not see in the race. */
+	double rest_flops;
 
 	/* Results. The model after `done` steps, in a block of malloc; NULL: left out, or it waits, as the
 	   bytes of a file. */
@@ -143,7 +145,7 @@ static double race_start_flops(const race *r, const race_entry *e)
 
 static double race_total(const race *r, const race_entry *e)
 {
-	return race_start_flops(r, e) + (double)e->steps * e->step_flops;
+	return race_start_flops(r, e) + (double)e->steps * e->step_flops + e->rest_flops;
 }
 
 /*  Rounds until one of so many entries is left. */

@@ -181,9 +181,11 @@ static double warm_end_flops(const odvgp_config *c, ptrdiff_t few)
 /*  Its warm starts on so many rows with M points, 0: the model's. */
 static warm_plan warm_of(const odvgp_config *c, ptrdiff_t rows, ptrdiff_t M)
 {
-	double points = (double)(M ? smaller(M, rows) : c->layer[0].M);
-	warm_plan w = {rows, M, pass_flops((double)rows, points, (double)patch_columns(c, 0)),
-			warm_end_flops(c, rows), {NULL, 0, 0}, 0, 1};
+	double points = (double)(M ? smaller(M, rows) : c->layer[0].M),
+		   pass = c->objective == ODVGP_OBJECTIVE_EXACT
+						  ? exact_flops((double)rows, config_width(c))
+						  : pass_flops((double)rows, points, (double)patch_columns(c, 0));
+	warm_plan w = {rows, M, pass, warm_end_flops(c, rows), {NULL, 0, 0}, 0, 1};
 	return w;
 }
 

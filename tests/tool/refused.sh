@@ -169,8 +169,8 @@ check "refused: not a time for q" refuses "--fit-q now: must be one of none|star
     train --data named.csv --fit-q now $m
 check "refused: beta of exact" \
     refuses "--bases exact:beta=3: the basis exact has a beta point at each row" $c exact:beta=3
-awk 'BEGIN { for (i = 0; i < 5001; i++) print i "," i % 7 }' >many.csv
-check "refused: exact on many rows" refuses "--basis exact: 5001 training rows would take" \
+awk 'BEGIN { for (i = 0; i < 12001; i++) print i "," i % 7 }' >many.csv
+check "refused: exact on many rows" refuses "--basis exact: 12001 training rows would take" \
     train --data many.csv --basis exact $m
 check "refused: the same of train" refuses "--natgrad on: the basis decoupled" \
     train --data named.csv --basis decoupled --natgrad on $m
