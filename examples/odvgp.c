@@ -156,7 +156,7 @@ static const char train_help[] =
 		"first round gives its place to studentt, if more rows held out than chance allows are\n"
 		"inside the best one's 50 % bands, or to matern12, if matern32 is clearly the best. The\n"
 		"race adds at most a third of all counted operations, beside --patience 15 %, or where\n"
-		"that is more by folds 1.5e12 and with exact candidates 3e12 (some ten to thirty\n"
+		"that is more by folds 1.5e12 and with exact candidates 3.6e12 (some ten to thirty\n"
 		"seconds), and has one model in memory at a time. What was tried is printed and kept in\n"
 		"the model (odvgp info), with log-likelihoods from before rows came back, and for an\n"
 		"exact model also what its predictions cost. --auto-tries 1 is the first candidate\n"

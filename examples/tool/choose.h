@@ -40,15 +40,16 @@ enum { FOLDS = 5, FOLDS_LEAST_ROWS = 100, FOLDS_TRIES = 7, EXACT_TRIES = 5 };
 static const double RACE_SHARE = 1.0 / 3, RACE_SHARE_SHORT = 0.15;
 /*  Operations that a race may add even where that is more than its share: by folds five eighths of FLOPS;
     of more rows, while exact models are candidates, about as many as SGPR's training takes. */
-static const double RACE_LEAST = 1.5e12, RACE_LEAST_EXACT = 3e12;
+static const double RACE_LEAST = 1.5e12, RACE_LEAST_EXACT = 3.6e12;
 /*  Of a candidate's operations, in those of the first one. */
 static const double MOST_COSTS = 1.2;
 /*  With --minutes it is planned in counted operations, whose time is uncertain: after ENOUGH of the
     seconds no entry begins a round, and after MOST none goes on. */
 static const double RACE_ENOUGH_TIME = 0.4, RACE_MOST_TIME = 0.6;
-/*  An exact candidate races on at most SOME_ROWS rows, SOME_STEPS steps, and its training goes on with
-    all, at most AFTER_STEPS. Other candidates see all rows to fit: it must win with fewer. */
-enum { SOME_ROWS = 4000, SOME_STEPS = 10, AFTER_STEPS = 10 };
+/*  An exact candidate of more than MOST_FIT rows to fit races on SOME_ROWS of them, SOME_STEPS steps, and
+    its training goes on with all, or with those of exact_rows, at most AFTER_STEPS. Other candidates
+    see all rows to fit: it must win with fewer. */
+enum { MOST_FIT = 4000, SOME_ROWS = 3000, SOME_STEPS = 6, AFTER_STEPS = 10 };
 
 typedef struct choice {
 	/* Its options before plan.h, and of each candidate. */
@@ -101,9 +102,12 @@ typedef struct choice {
 
 /* ---- rows ---- */
 
-static ptrdiff_t rows_held(ptrdiff_t n)
+/*  An exact candidate predicts a row as slowly as its own rows are many. */
+enum { EXACT_VALID = 1000 };
+static ptrdiff_t rows_held(const dataset *d)
 {
-	return smaller(MOST_VALID, larger(n / 10, smaller(LEAST_VALID, n / 5)));
+	ptrdiff_t n = d->train.n, most = has_exact(d) ? EXACT_VALID : MOST_VALID;
+	return smaller(most, larger(n / 10, smaller(LEAST_VALID, n / 5)));
 }
 
 /*  Only a Gaussian's q is a formula. */
@@ -172,14 +176,14 @@ static void hold_few(choice *c, const dataset *d, uint64_t seed)
 static odvgp_status choice_made(void *user, odvgp_model *model, int of_file, odvgp_info *info)
 {
 	const choice *c = user;
-	odvgp_status s = of_file ? ODVGP_OK : model_bounds(model, c->rows, info);
+	odvgp_status s = of_file ? ODVGP_OK : model_bounds(model, exact_rows(c->rows), info);
 	return s || !c->fit.disk ? s : large_try_reader(c->fit.disk, model, large_for_library, info);
 }
 
 static void hold_rows(choice *c, const options *o, const dataset *d)
 {
 	uint64_t seed = (uint64_t)option_integer(o, OPT_SEED, 0, LLONG_MAX) ^ 0x72616365u;
-	ptrdiff_t n = d->train.n, count = rows_held(n), rest = n - count, T = y_columns(d);
+	ptrdiff_t n = d->train.n, count = rows_held(d), rest = n - count, T = y_columns(d);
 	c->rows = c->r.valid = n;
 	c->stored = d->disk != NULL;
 	c->fit = *d;
@@ -486,7 +490,7 @@ enum { LATE_STUDENT = 1, LATE_KERNEL };
 
 /*  The best come first: a race has choice_tries - 1 of those that fit the data. What cannot win
     within the same operations stands behind; bench/results/auto.txt has the races. */
-#define EXACT      .to = EXACT_ROWS, .basis = "exact"
+#define EXACT      .to = MANY_ROWS, .basis = "exact"
 #define SMALL      EXACT, .folds = 1
 #define FEW        .to = SGPR_ROWS, .follows = 1
 #define MANY       .from = SGPR_ROWS, .to = PTRDIFF_MAX, .follows = 1
@@ -662,7 +666,7 @@ static void candidate_warm(choice *c, int k)
 /*  Does an exact candidate race on some of the rows to fit? */
 static int candidate_has_some(const choice *c, int k)
 {
-	return is_exact(basis_of(&c->o[k])) && !c->fold && c->fit.train.n > SOME_ROWS;
+	return is_exact(basis_of(&c->o[k])) && !c->fold && c->fit.train.n > MOST_FIT;
 }
 
 /*  Steps of its race, those that follow on all rows in what is left of `flops`, and what these take
@@ -670,7 +674,7 @@ static int candidate_has_some(const choice *c, int k)
 static void candidate_rest(choice *c, int k, double flops)
 {
 	race_entry *e = &c->list[k];
-	odvgp_config all = race_resize(&e->config, c->rows);
+	odvgp_config all = race_resize(&e->config, exact_rows(c->rows));
 	double end = predictor_flops(&all) + 0.5 * step_flops(&all),
 		   left = flops - e->start_flops - SOME_STEPS * e->step_flops - end;
 	e->steps = SOME_STEPS;
@@ -738,7 +742,8 @@ static void candidate_make(choice *c, int k, double flops, int follows)
 /*  A candidate's config for all rows. */
 static odvgp_config candidate_config(const choice *c, int k)
 {
-	return race_resize(&c->list[k].config, c->rows);
+	return race_resize(&c->list[k].config,
+			is_exact(basis_of(&c->o[k])) ? exact_rows(c->rows) : c->rows);
 }
 
 /*  Of its training with all rows: the model, with a copy for evaluations or the best step, and with
@@ -806,6 +811,7 @@ static void candidate_add(choice *c, const variant *v)
 	const char *warm = exact ? of_exact : v->warm;
 	variant_store(o, OPT_WARM, warm ? warm : c->o[0].value[OPT_WARM]);
 	if (v->fast) fast_steps(o, c->rows);
+	if (exact && c->rows > EXACT_ROWS) plan_number(o, OPT_TRAIN_ROWS, EXACT_SOME);
 	variant_store(o, OPT_TRANSFORM, v->transform);
 	if (v->kernel) levels_kernel(o, &c->fit.s);
 	/* As it is scored. */
@@ -1180,6 +1186,9 @@ static void choice_make(choice *c, options *o, dataset *d, double both)
 	if (s) option_store(o, OPT_INIT, copy_text("random"));
 	if (s) option_store(o, OPT_INIT_GAMMA, copy_text("random"));
 	d->s.likelihood = c->likelihood[c->r.winner];
+	if (is_exact(basis_of(o)) && c->rows > EXACT_ROWS) {
+		dataset_keep(d, EXACT_SOME, o);
+	}
 	if (c->target[c->r.winner].kind) choose_target(d, c->target[c->r.winner].kind);
 	if (!c->X[c->r.winner]) return;
 	const char *list = o->value[OPT_TRANSFORM];
@@ -1231,8 +1240,9 @@ static void choice_print(const choice *c)
 {
 	const options *o = &c->o[c->r.winner];
 	const int ids[] = {OPT_LIKELIHOOD, OPT_BASIS, OPT_BETA, OPT_GAMMA, OPT_KERNEL, OPT_TRANSFORM,
-			OPT_TARGET_TRANSFORM, by_clock(o) ? OPT_MINUTES : OPT_ITERS, OPT_WARM, OPT_FIT_Q,
+			OPT_TARGET_TRANSFORM, OPT_TRAIN_ROWS, by_clock(o) ? OPT_MINUTES : OPT_ITERS, OPT_WARM, OPT_FIT_Q,
 			OPT_NATGRAD_STEP, OPT_NATGRAD_WARMUP};
+	const char *rows = c->before.given[OPT_TRAIN_ROWS] ? NULL : o->value[OPT_TRAIN_ROWS];
 	if (c->quiet) return;
 	if (stop_signal) {
 		fprintf(stderr, "race: stopped; the best so far is kept: %s\n", c->name[c->r.winner]);
@@ -1253,7 +1263,8 @@ static void choice_print(const choice *c)
 		if (strpbrk(value, " ()*")) quote = "\"";
 		fprintf(stderr, " --%s %s%s%s", option_list[ids[i]].name, quote, value, quote);
 	}
-	fputs(c->fold ? "; goes on\n" : "; goes on with all rows\n", stderr);
+	if (rows) fprintf(stderr, "; goes on with %s of them\n", rows);
+	else fputs(c->fold ? "; goes on\n" : "; goes on with all rows\n", stderr);
 }
 
 /*  Keeps what was tried among the settings of the model. */

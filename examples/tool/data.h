@@ -178,6 +178,24 @@ static void dataset_scale(dataset *d, const options *o)
 	}
 }
 
+/*  Keeps at most so many of the training rows, which the seed draws, on the scales of all. */
+static void dataset_keep(dataset *d, ptrdiff_t rows, const options *o)
+{
+	part *p = &d->train;
+	uint64_t seed = (uint64_t)option_integer(o, OPT_SEED, 0, LLONG_MAX) ^ 0x726f7773u;
+	ptrdiff_t n = p->n, D = d->s.D, T = d->s.target_count;
+	if (rows >= n) return;
+	if (d->disk) die(BAD_INPUT, "--train-rows: not where rows stay on the disk");
+	p->n = 0;
+	for (ptrdiff_t i = 0; i < n; i++) {
+		if (permute(seed, n, i) >= rows) continue;
+		memmove(p->X + p->n * D, p->X + i * D, (size_t)D * sizeof *p->X);
+		memmove(p->Y + p->n * T, p->Y + i * T, (size_t)T * sizeof *p->Y);
+		p->line[p->n++] = p->line[i];
+	}
+	d->s.n_train += p->n - n;
+}
+
 /*  Makes the data of a training from the table of --data. before: the schema of the model that is
     resumed, or NULL. */
 static void dataset_make(dataset *d, const table *t, const options *o, const schema *before)
@@ -194,6 +212,8 @@ static void dataset_make(dataset *d, const table *t, const options *o, const sch
 		transforms_note(&d->s, &d->notes);
 		bytes_print(&d->notes, "\n");
 	}
+	if (o->value[OPT_TRAIN_ROWS])
+		dataset_keep(d, (ptrdiff_t)option_integer(o, OPT_TRAIN_ROWS, 1, INT_MAX), o);
 	if (d->disk) dataset_sample(d);
 	d->absent = note_absent_classes(d);
 	weigh_classes(d, o);

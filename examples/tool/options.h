@@ -96,6 +96,8 @@ enum {
     X(TEST_FRACTION, "test-fraction", "F", "0", FIT | KEPT, "share of the rows to test on") \
     X(SPLIT, "split", "numpy:SEED", NULL, FIT | KEPT, \
       "draw the test rows as NumPy does (below; default: by --seed)") \
+    X(TRAIN_ROWS, "train-rows", "N", NULL, FIT | KEPT, \
+      "train on at most N of the training rows, drawn by --seed (default: on all)") \
     X(TEST_MASK, "test-mask", "FILE:COLUMN", NULL, FIT, \
       "test rows have a 1 in this column of a file without header") \
     X(FOLDS, "folds", "K", NULL, FIT, \

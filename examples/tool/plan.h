@@ -113,12 +113,15 @@ static ptrdiff_t plan_whole_points(double most, ptrdiff_t distinct)
 enum { ROWS_AN_INPUT = 10 };
 static int has_rows_enough(const dataset *d) { return d->train.n >= ROWS_AN_INPUT * d->s.D; }
 
-/*  Are exact models candidates? They keep their rows in memory. */
+/*  Are exact models candidates? They keep their rows in memory. Of more than EXACT_ROWS they have
+    EXACT_SOME: a file of 800 MB. */
+enum { EXACT_SOME = 10000 };
 static int has_exact(const dataset *d)
 {
 	return d->s.likelihood == ODVGP_LIKELIHOOD_GAUSSIAN && d->s.target_count == 1 && !d->disk &&
-		   d->train.n <= EXACT_ROWS && has_rows_enough(d);
+		   d->train.n <= MANY_ROWS && has_rows_enough(d);
 }
+static ptrdiff_t exact_rows(ptrdiff_t n) { return n > EXACT_ROWS ? EXACT_SOME : n; }
 
 /*  An exact model may take this part of the memory that is free, or EXACT_BYTES where that is more or
     not known. */
@@ -164,6 +167,7 @@ static int plan_is_exact(
 {
 	ptrdiff_t n = d->train.n;
 	return o->value[OPT_MINUTES] && !o->given[OPT_BETA] && has_exact(d) && n >= FOLDS_ROWS &&
+		   n <= EXACT_ROWS &&
 		   distinct > n / 2 && exact_fits(n) && exact_least(n, D) <= budget;
 }
 
@@ -251,7 +255,7 @@ static double plan_least(const options *o, const dataset *d, double D, ptrdiff_t
 	if (d->s.likelihood == ODVGP_LIKELIHOOD_GAUSSIAN) {
 		ptrdiff_t M = plan_whole_points(plan_points(plan_usual((double)n), n), distinct);
 		double sgpr = 60 * pass_flops((double)n, (double)M, D);
-		return has_exact(d) ? fmin(sgpr, exact_least(n, D)) : sgpr;
+		return has_exact(d) && n <= EXACT_ROWS ? fmin(sgpr, exact_least(n, D)) : sgpr;
 	}
 	plan_q_points(n, distinct, &beta, &gamma);
 	return LEAST_STEPS * q_step_flops(o, d, beta, gamma);

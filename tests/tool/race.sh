@@ -215,6 +215,17 @@ made 2 2100 'if (!i) for (k = 0; k < 90; k++) w[k] = w[k - 1] + normal()
     k = int(90 * uniform()); print k "," w[k] + 0.2 * normal()' >walk.csv
 race --data walk.csv --model t.odvgp >t.json 2>err.txt
 check "race: matern12 joins where matern32 is clearly better" tried 'matern12(ard)'
+# More rows than an exact candidate sees in the race, and a function with steps along columns.
+made 21 4700 'a = normal(); b = normal(); d = normal(); print a "," b "," d "," (a > 0.3) + (b > 0) * (d > -0.4) + 0.05 * normal()' >steps.csv
+race --data steps.csv --test-fraction 0.1 --model t.odvgp >t.json 2>err.txt
+check "race: an exact candidate of some rows wins with laplacian" tried '^  exact .*laplacian.*  chosen$'
+check "race: and goes on with all of them" sh -c '
+    grep -q "^auto: 4230 rows: --basis exact --kernel \".*laplacian.*\" --warm 1000:40; goes on with all rows$" err.txt' sh
+check "race: whose model has them" test "$(values t.json basis beta)" = "exact 4230"
+made 22 2600 'a = 3 * normal(); b = 3 * normal(); print a "," b "," sin(a) + sin(b)' >exact.csv
+race --data exact.csv --test-fraction 0.1 --basis exact --warm 1000:40 --iters 3 --model t.odvgp >t.json 2>err.txt
+check "exact: the variance of n rows without noise is bounded, n times that at most 1e13 of the noise" holds \
+    "$(sed -n 's/.*"kernel": "[^"]*variance=\([0-9.e+]*\).*/\1/p' t.json) <= 1e6 / 2340 * 1.001"
 "$tool" train --data some.csv --threads 1 --set lik.nodes=8 --model few.odvgp >t.txt 2>err.txt
 check "race: nothing is said without --auto-tries" sh -c '! grep -q "race" err.txt'
 check "refused: --auto-tries with --folds" refuses "--folds and --auto-tries exclude each other" train --data plain.csv --folds 3 --auto-tries 3

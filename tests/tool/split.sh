@@ -55,3 +55,16 @@ check "refused: --split of nothing" \
     refuses "--split numpy:1: needs --test-fraction" train --data named.csv --split numpy:1
 check "refused: --split of a mask" refuses "--split numpy:1: needs --test-fraction" \
     compare --data named.csv --test-mask mask.csv:1 --split numpy:1
+awk 'BEGIN { for (i = 0; i < 200; i++) print i % 17 "," i % 11 "," i % 17 - 2 * (i % 11) }' >cycles.csv
+c="train --data cycles.csv --basis coupled --beta 9 --iters 3 --test-fraction 0.1 --json"
+"$tool" $c --train-rows 50 --model some.odvgp >t.json 2>err.txt
+"$tool" $c --model all.odvgp >t2.json 2>err.txt
+check "split: --train-rows trains on so many" test "$(values t.json n_train n_test) $(values t2.json n_train n_test)" = "50 20 180 20"
+"$tool" $c --train-rows 180 --model many.odvgp >t.json 2>err.txt
+for name in all many; do "$tool" predict --model $name.odvgp --data cycles.csv --out $name.csv >t.txt 2>err.txt; done
+check "split: --train-rows of all rows changes nothing" cmp all.csv many.csv
+"$tool" train --data cycles.csv --resume some.odvgp --iters 5 --model more.odvgp --json >t.json 2>err.txt
+check "split: and a model that goes on has the same rows" test "$(values t.json n_train n_test)" = "50 20"
+check "refused: --train-rows 0" refuses "--train-rows" train --data cycles.csv --train-rows 0 --model bad.odvgp
+"$tool" train --data cycles.csv --memory 1k --basis coupled --iters 3 --train-rows 50 --model bad.odvgp >t.txt 2>err.txt
+check "refused: --train-rows of rows on the disk" grep -q "^odvgp: --train-rows: not where rows stay on the disk$" err.txt
