@@ -14067,8 +14067,9 @@ enum {
 enum { GP__ROWS_SUM = GP__WHITE + 1, GP__ROWS_PRODUCT };
 #define GP__ROWS_BY_COLUMN(group) (GP__KERNEL_HAS(GP__ADDITIVE) && ((group)&255) == GP__BY_COLUMN)
 #define GP__ROWS_CITY(group)      (GP__KERNEL_HAS(GP__LAPLACIAN) && ((group)&255) == GP__CITY_BLOCK)
-/*	Slopes are not sums over differences. */
-#define GP__ROWS_SIGNED(group) (GP__ROWS_BY_COLUMN(group) || GP__ROWS_CITY(group))
+/*	One of both, whose slopes are not sums over differences. */
+#define GP__ROWS_OWN(group) \
+	((GP__KERNEL_HAS(GP__ADDITIVE) | GP__KERNEL_HAS(GP__LAPLACIAN)) && ((group)&255) >= GP__BY_COLUMN)
 
 /*	Head of a compact block. */
 typedef struct {
@@ -14760,7 +14761,7 @@ static void gp__row_slopes(const gp__row *r, size_t n, const odvgp_real *z, cons
 		static const odvgp_real none[4] = {0};
 		const odvgp_real *from = step > 1 ? own : w;
 		if (step > 1) GP__EACH(j, n) own[j] = w[j * step];
-		for (size_t most; c < end && !GP__ROWS_SIGNED(group); c += most, to += most) {
+		for (size_t most; c < end && !GP__ROWS_OWN(group); c += most, to += most) {
 			/* two or four columns; numbers follow the last one. s8-s11: u, s12-s19: sums */
 			const odvgp_real *wj = from, *vj = v, *dj = d, *at = z + c, *u = product ? none : r->u + c;
 			odvgp_real *second = to + also;
@@ -14784,7 +14785,7 @@ static void gp__row_slopes(const gp__row *r, size_t n, const odvgp_real *z, cons
 				: "s8", "s9", "s10", "s11", "s12", "s13", "s14", "s15", "s16", "s17", "s18", "s19",
 				GP__ARM_S0_S7);
 		}
-		if (!GP__ROWS_SIGNED(group)) continue;
+		if (!GP__ROWS_OWN(group)) continue;
 #endif
 		GP__EACH(j, n) own[j] = w[j * step] * d[j];
 		for (; c < end; c++, to++) {
@@ -14792,8 +14793,10 @@ static void gp__row_slopes(const gp__row *r, size_t n, const odvgp_real *z, cons
 			odvgp_real u = product ? 0 : r->u[c], s = to[0], t = to[also];
 			do {
 				odvgp_real off = u - *at, by;
-				if (GP__ROWS_BY_COLUMN(group)) gp__rows_column(r->v.variance[c], off, &by), off *= by;
-				if (GP__ROWS_CITY(group)) off = (odvgp_real)((off > 0) - (off < 0));
+				if (GP__ROWS_OWN(group)) {
+					if (GP__ROWS_CITY(group)) off = (odvgp_real)((off > 0) - (off < 0));
+					else gp__rows_column(r->v.variance[c], off, &by), off *= by;
+				}
 				s += *a * off;
 				if (v) t += *vj++ * *dj++ * off;
 				at += columns;

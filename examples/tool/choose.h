@@ -10,9 +10,9 @@
     for the sizes that are chosen without, or for an exact model, which is the first candidate then;
     each may take all that is left of them.
 
-    An exact candidate begins with the evidence of 1,000 to 1,500 rows and races on at most SOME_ROWS of
-    the rows to fit, which with its winner's training on all rows takes a part of what that training
-    would in the race. What it learns there holds for all rows.
+    An exact candidate begins with the evidence of 1,000 to 1,500 rows. Of more than MOST_FIT rows it
+    races on SOME_ROWS, and what it learns there goes to a model of all rows, or above EXACT_ROWS of
+    EXACT_SOME: an exact model of these is often better than a sparse one of all.
 
     Fewer than FOLDS_ROWS rows are all trained on, and score by FOLDS folds, which the seed draws. Of
     more rows, and of classes or many inputs, some are held out and score: a tenth, or up to a fifth

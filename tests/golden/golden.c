@@ -310,6 +310,8 @@ static const char *const cases[] = {
 		"orth+dense natgrad kernel=additive(0.8)",
 		"blocks+blocks natgrad kernel=additive(0.8,ard)+matern52(ard)",
 		"free+inverse kernel=additive(0.8,ard)*rbf(ard=0:2)",
+		"orth+dense natgrad kernel=laplacian(0.8)",
+		"blocks+blocks natgrad kernel=laplacian(0.8,ard)+matern52(ard)",
 		/* Initialisation. */
 		"orth+dense natgrad beta_random",
 		"blocks+blocks natgrad P=2 beta_random",
