@@ -1523,12 +1523,12 @@ ODVGP_API odvgp_status odvgp_init_data(odvgp_model *model, const odvgp_real *X,
 ODVGP_API odvgp_status odvgp_init_q(odvgp_model *model, odvgp_info *info);
 
 /*	Improve hyperparameters, noise, prior mean and Z_beta by L-BFGS on the collapsed bound ([VFE])
-	of random rows, or with the objective EXACT (whose Z_beta are all rows, whose M must be 0) on
-	their log p(y); then set q to its optimum (odvgp_fit_q), but with EXACT: on all rows, or where these are 20
+	of random rows; with EXACT, which has no points to place and M 0, on log p(y) of these rows.
+	Then, but with EXACT, set q to its optimum (odvgp_fit_q): on all rows, or where these are 20
 	times as many and natural steps on minibatches, which forget rows, follow, on those. Training
 	begins near its end. Call odvgp_init_data first; a second call, on more rows, refines. Fixed
 	slots stay; bounds, priors and jitter hold. The collapsed bound has one noise: with
-	noise_per_output it starts at their geometric mean and ends as all of them. If the bound on some
+	noise_per_output it starts at their geometric mean and ends as all of them. If the ELBO on some
 	of the rows would fall, as rounding can make it with FREE in float, nothing changes. Empties
 	Adam's moments; schedules and the count of steps continue.
 	Another likelihood than the Gaussian gets kernel, prior mean, Z_beta, scale, shape, size or
@@ -3377,8 +3377,8 @@ enum {
 #define GP__ROWS_MAGIC 0x5256444fu /* "ODVR", of a compact block */
 /*	Whether the build has a base kernel, and covariances with an inverse. */
 #define GP__KERNEL_HAS(kind) ((unsigned)(ODVGP_KERNELS) >> (kind) & 1u)
-/*	Whether the build lacks one, so that names are needed; those of additive and laplacian stand
-	alone. */
+/*	Whether the build lacks one, so that names are needed; additive and laplacian are named where
+	they are checked. */
 #define GP__KERNELS_LACK     ((~(unsigned)(ODVGP_KERNELS)&0x3ffu) != 0)
 #define GP__LIKELIHOODS_LACK ((~(unsigned)(ODVGP_LIKELIHOODS)&0x3fffu) != 0)
 /*	Whether the build has only kernels of distances; only those of one function of them. */
@@ -3928,10 +3928,14 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 	{ \
 		gp__distances_##S(0, nd, x, zt, ld, r2); \
 	} \
+	GP__CITY(TARGET, S, V, L)
+#if (ODVGP_KERNELS) & ODVGP_KERNEL_LAPLACIAN
+#define GP__CITY_LIST(S) gp__city_##S, gp__signs_##S
+#define GP__CITY(TARGET, S, V, L) \
 	TARGET static void gp__city_##S( \
 			ptrdiff_t nd, const odvgp_real *x, const odvgp_real *zt, ptrdiff_t ld, odvgp_real *r2) \
 	{ \
-		gp__distances_##S(GP__KERNEL_HAS(GP__LAPLACIAN), nd, x, zt, ld, r2); \
+		gp__distances_##S(1, nd, x, zt, ld, r2); \
 	} \
 	TARGET static odvgp_real gp__signs_##S(odvgp_real x, const odvgp_real *z, const odvgp_real *h, \
 			odvgp_real *sum, odvgp_real *to) \
@@ -3955,6 +3959,10 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 		for (int i = 0; i < L; i++) total += part[i]; \
 		return total; \
 	}
+#else
+#define GP__CITY_LIST(S) NULL, NULL
+#define GP__CITY(TARGET, S, V, L)
+#endif
 
 /*	RBF and Matern kernels of r^2 = scale * d2. At r = 0 Matern 1/2 has no derivative; dk is 0. A
 	root ends at 1000, where exp is 0, because infinity times 0 is NaN.
@@ -4755,7 +4763,7 @@ GP__EACH_ISA(GP__KERNELS)
 #define GP__ISA(TARGET, S, ID, R, NVMAX, MC, NC) \
 	{#S, ODVGP_ISA_##ID, R, NVMAX *GP__LANES_##S, GP__LANES_##S, MC, 256, NC, \
 			GP__LIST##NVMAX(gp__ukr, S), GP__LIST##NVMAX(gp__solve, S), gp__factor_##S, \
-			gp__copy_##S, gp__transpose_##S, gp__sqdist_##S, gp__city_##S, gp__signs_##S, \
+			gp__copy_##S, gp__transpose_##S, gp__sqdist_##S, GP__CITY_LIST(S), \
 			gp__radial_##S, gp__axpy_##S, \
 			gp__dot_##S, GP__MAP_LIST(S), gp__combine_##S, gp__derivative_##S, gp__dots_##S, \
 			gp__slopes_##S, gp__update_##S, gp__squares_##S, gp__weigh_##S, gp__blend_##S, \
@@ -5689,6 +5697,9 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 
 	Sums over rows belong to one share of the columns, of GP__KSHARES, and those over columns are
 	added up share by share, so that bits do not depend on the number of tasks.
+
+	laplacian's number is the square of its distance, so that matern12's function serves. Half of its
+	derivatives in the distance and the signs of u - w, in place of the differences, give gradients.
 
 	Cost: n m (3 D + about 20 per base kernel, and for additive 20 per column); the adjoint about as
 	much again, half if they are kept.
@@ -6735,7 +6746,8 @@ static const odvgp_real *gp__chunk_forward(
 
 /* --- one chunk, derivatives --- */
 
-/*	h becomes half of dloss/d(city block distance). Not inlined, for the stack of other kernels. */
+/*	h, dloss/d(distance^2), becomes half of dloss/d(distance). Not inlined, for the stack of other
+	kernels. */
 GP__NOINLINE void gp__city_derivatives(
 		const odvgp__simd *isa, const odvgp_real *d2, odvgp_real *h)
 {
@@ -10530,7 +10542,7 @@ static void gp__base_second(const gp__base_kernel *base, const odvgp_real *hyp, 
 		*first = GP__R(-0.5) * c * k;
 		*second = GP__R(0.25) * c * c * k;
 		return;
-	case GP__LAPLACIAN: /* in the distance, whose second derivatives are 0 */
+	case GP__LAPLACIAN: /* in the distance itself, whose second derivatives in x are 0 */
 		t = GP__SQRT(c);
 		*first = -t * k;
 		*second = c * k;
@@ -12127,7 +12139,7 @@ static void gp__path_draw(odvgp_path *path, ptrdiff_t u)
 			{
 				const gp__base_kernel *base = &t->kernel->base[l];
 				ptrdiff_t nd = (ptrdiff_t)base->ndims, choices = gp__path_choices(base);
-				odvgp_real variance = gp__base_diag(base, hyp, NULL), root;
+				odvgp_real variance = gp__base_diag(base, hyp, NULL), root = 1;
 				ptrdiff_t from = 0, end = gp__path_degree(base) || !base->nls ? 0 : nd;
 				if (!gp__path_degree(base)) scale *= variance;
 				if (gp__is_additive(base)) {
@@ -12137,13 +12149,10 @@ static void gp__path_draw(odvgp_path *path, ptrdiff_t u)
 						from++;
 					end = from + 1;
 				}
-				if (end) {
-					root = gp__path_root(path, base, hyp);
-					GP__FROM(d, from, end) {
-						if (d && gp__is_city(base)) root = gp__path_root(path, base, hyp);
-						omega[gp__column(base, d)] +=
-								root * gp__base_column(base, hyp, d) * gp__path_normal(path);
-					}
+				GP__FROM(d, from, end) {
+					if (d == from || gp__is_city(base)) root = gp__path_root(path, base, hyp);
+					omega[gp__column(base, d)] +=
+							root * gp__base_column(base, hyp, d) * gp__path_normal(path);
 				}
 				for (uint32_t f = gp__path_degree(base); f > 0; f--, to += D + 1) {
 					GP__FOR(d, choices) {
@@ -14062,8 +14071,8 @@ enum {
 	GP__ROWS_ADDITIVE = 8,
 	GP__ROWS_FLAGS = 16
 };
-/*	A node is a base kernel (additive is a linear one of its group's sum, laplacian a matern12 of its
-	group's distance), or one of these. */
+/*	A node is a base kernel (additive is a linear one of its group's sum, laplacian a matern12 that
+	reads a group of geometry CITY_BLOCK), or one of these. */
 enum { GP__ROWS_SUM = GP__WHITE + 1, GP__ROWS_PRODUCT };
 #define GP__ROWS_BY_COLUMN(group) (GP__KERNEL_HAS(GP__ADDITIVE) && ((group)&255) == GP__BY_COLUMN)
 #define GP__ROWS_CITY(group)      (GP__KERNEL_HAS(GP__LAPLACIAN) && ((group)&255) == GP__CITY_BLOCK)
@@ -14595,7 +14604,7 @@ GP__NOINLINE void gp__row_radial(const gp__row *r, uint32_t node, size_t before,
 #endif
 }
 
-/*	Any other node; at <- its derivatives in the geometry, of a city block's half of those in the
+/*	Any other node; at <- its derivatives in the geometry, for CITY_BLOCK half of those in the
 	distance. */
 GP__NOINLINE void gp__row_other(const gp__row *r, uint32_t t, size_t before, size_t n,
 		const odvgp_real *Z, odvgp_real *to, odvgp_real *at)
@@ -19591,7 +19600,8 @@ static uint64_t gp__youngest_input(const gp__node *nd)
 	return youngest;
 }
 
-/*	Older than an input, overwritten by an outdated node, or in memory of two segments. */
+/*	Older than an input, overwritten by an outdated node, or in memory that a node of another segment
+	overwrites. */
 static int gp__out_of_date(const gp__node *nd)
 {
 	const gp__node *other = nd->base ? nd->base : nd->next;
@@ -20085,7 +20095,7 @@ static void gp__free_head(gp__unit *u)
 		return;
 	}
 	u->a = u->block[GP__ON_BETA].mu; /* the mean's points are Z_beta */
-	if (!u->Kb.id) return;
+	if (!u->Kb.id) return; /* EXACT has no KL; gp__build_evidence adds what a predictor reads */
 	gp__ref K_a = gp__head(u, GP__PRODUCT, GP__PRODUCT_AB, u->P, u->M, u->a, u->Kb);
 	gp__kl_half_dot(u, u->a, K_a, 1, GP__DOT_WHOLE, 0);
 }
@@ -20143,7 +20153,7 @@ static void gp__inverse_head(gp__unit *u)
 {
 	u->q_diag = u->slot_q_diag ? gp__param_node(u, u->slot_q_diag, 1, u->P, u->M)
 							   : u->block[GP__ON_BETA].sqrt;
-	if (!u->Kb.id) return;
+	if (!u->Kb.id) return; /* EXACT has no KL; gp__build_evidence adds what a predictor reads */
 	gp__build_L_H(u, u->Kb, gp__none);
 	gp__kl_term(u, gp__head(u, GP__KL_INVERSE, 0, 1, 1, u->L_H, gp__none), 0);
 }
@@ -27607,7 +27617,8 @@ static int gp__warm_knows_q(const odvgp_model *m)
 static odvgp_status gp__warm_check(const odvgp_model *m, odvgp_info *info)
 {
 	if (m->units > 1) return gp__unsupported(info, "model", gp__one_layer_only);
-	if (!gp__mean_parts[ODVGP_MEAN_PART_BETA].tile || !gp__likelihoods[0].y_moments)
+	int has_aux = gp__warm_is_exact(m) || gp__mean_parts[ODVGP_MEAN_PART_BETA].tile;
+	if (!has_aux || !gp__likelihoods[0].y_moments)
 		return gp__unsupported(
 				info, gp__likelihoods[0].y_moments ? "COUPLED" : "gaussian", gp__left_out);
 	if (gp__is_pseudo(m)) return ODVGP_OK;
@@ -27654,8 +27665,8 @@ static odvgp_status gp__warm_settle(
 	if (s) return s;
 	if (!rows && exact) rows = GP__MIN(N, 2000);
 	if (!rows) rows = GP__MAX(gp__sample_rows(N, M, 20), GP__MIN(M, N));
-	if (exact && !set->M) M = rows;
-	if (exact && M != rows)
+	if (exact) M = rows;
+	if (exact && set->M)
 		return gp__refuse(info, ODVGP_E_ARG, "settings", "must have M 0 with the objective EXACT");
 	if (rows < 1 || rows > N || M < 1 || (set->M && M > rows) || set->iterations < 0 ||
 			!(set->adam >= 0 && set->adam <= 1))
