@@ -222,6 +222,9 @@ check "race: an exact candidate of some rows wins with laplacian" tried '^  exac
 check "race: and goes on with all of them" sh -c '
     grep -q "^auto: 4230 rows: --basis exact --kernel \".*laplacian.*\" --warm 1000:40; goes on with all rows$" err.txt' sh
 check "race: whose model has them" test "$(values t.json basis beta)" = "exact 4230"
+made 23 400 'k = i % 40; x = int(i / 40); print k / 7 "," x "," sin(9 * k) + 0.1 * sin(x / 7)' >groups.csv
+race --data groups.csv --basis exact --warm off --kernel 'matern52(1e-25, dims=0) * matern52(dims=1)' --iters 1 --model t.odvgp >t.json 2>err.txt
+check "exact: lengthscales are at least 1e-6, so that rounding does not part equal rows" grep -q '"kernel": "matern52(1.001e-6' t.json
 made 22 2600 'a = 3 * normal(); b = 3 * normal(); print a "," b "," sin(a) + sin(b)' >exact.csv
 race --data exact.csv --test-fraction 0.1 --basis exact --warm 1000:40 --iters 3 --model t.odvgp >t.json 2>err.txt
 check "exact: the variance of n rows without noise is bounded, n times that at most 1e13 of the noise" holds \
