@@ -1542,8 +1542,8 @@ ODVGP_API odvgp_status odvgp_init_q(odvgp_model *model, odvgp_info *info);
 	odvgp_rising. settings NULL: the defaults.
 	Returns	E_NOT_PD | E_UNSUPPORTED (several layers, independent functions; with the Gaussian, not
 			mixed, also missing targets and a q that odvgp_fit_q refuses)
-	Cost	O(iterations rows M^2), of EXACT O(iterations rows^3), with the Gaussian also that of odvgp_fit_q, with few rows of
-			classes that of 100 steps */
+	Cost	O(iterations rows M^2), of EXACT O(iterations rows^3), with the Gaussian also that of
+			odvgp_fit_q, with few rows of classes that of 100 steps */
 #ifndef ODVGP_FLOAT_ONLY
 ODVGP_API size_t odvgp_warm_start_scratch(
 		const odvgp_model *model, const odvgp_warm *settings, odvgp_info *info);
@@ -3902,7 +3902,7 @@ typedef void gp__map(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
 				negative result, and 0 where points coincide
 		city    r2[j] = (sum_d |x_d - z_dj|)^2
 		signs   with s_j = h_j sign(x - z_j), adds sum_j h_j |x - z_j| to the vector sum and
-				 -2 s_j to to_j, each unless NULL; returns sum_j s_j */
+				-2 s_j to to_j, each unless NULL; returns sum_j s_j */
 #define GP__SQDIST(TARGET, S, V, L) \
 	TARGET GP__INLINE void gp__distances_##S(int city, ptrdiff_t nd, const odvgp_real *x, \
 			const odvgp_real *zt, ptrdiff_t ld, odvgp_real *r2) \
@@ -11989,8 +11989,9 @@ ODVGP_API odvgp_status odvgp_predict_sigma_points(const odvgp_server *s, const o
 
 	For additive, omega has one column, drawn in proportion to the columns' variances.
 	omega times lengthscale is normal; for rq times the root of a gamma number, for matern divided by
-	one (a t distribution; for laplacian one in each column). In products, omegas add. linear and polynomial are factors with normal
-	a_i, or where a term has nothing else, one feature for each product of columns: exact. */
+	one (a t distribution; for laplacian one in each column). In products, omegas add. linear and
+	polynomial are factors with normal a_i, or where a term has nothing else, one feature for each
+	product of columns: exact. */
 
 /*	Features of a term, each of D + forms (D + 1) numbers. */
 typedef struct {

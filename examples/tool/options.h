@@ -112,8 +112,8 @@ enum {
       "one of the bases below, or auto: by the data's size (orth with options of its steps)") \
     X(AUTO_TRIES, "auto-tries", "N", "4", TRAIN, \
       "--basis auto: race at most N candidates on rows held out (1: none, at most 8; by default 7 " \
-      "where folds score: regression, fewer than 2,000 rows; 5 with exact ones of more): members, kernels, " \
-      "scales of columns and target; from 3 on Student's t or matern12 may join") \
+      "where folds score: regression, fewer than 2,000 rows; 5 with exact ones of more): " \
+      "members, kernels, scales of columns and target; from 3 on Student's t or matern12 may join") \
     X(LAYERS, "layers", "LIST", NULL, FIT | KEPT, \
       "deep model, from the inputs up: BASIS[:KEY=VALUE,...]; ...; BASIS " \
       "(keys: beta, gamma, dim, patch=hxw, stride)") \
@@ -422,7 +422,7 @@ static const basis basis_list[] = {
     {"solve-collapsed", ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_BLOCKS, ODVGP_OBJECTIVE_COLLAPSED,
      1, 0, "solve with its best q at every step; all rows"},
     {"exact", ODVGP_MEAN_PART_FREE, ODVGP_COV_PART_DIAGONAL, ODVGP_OBJECTIVE_EXACT, 0, 0,
-     "exact GP regression: every row is a beta point; up to 5000 rows"},
+     "exact GP regression: every row is a beta point; up to 12000 rows"},
 };
 /* clang-format on */
 enum { BASIS_COUNT = sizeof basis_list / sizeof *basis_list, EXACT_ROWS = 12000 };

@@ -167,8 +167,8 @@ static int plan_is_exact(
 {
 	ptrdiff_t n = d->train.n;
 	return o->value[OPT_MINUTES] && !o->given[OPT_BETA] && has_exact(d) && n >= FOLDS_ROWS &&
-		   n <= EXACT_ROWS &&
-		   distinct > n / 2 && exact_fits(n) && exact_least(n, D) <= budget;
+		   n <= EXACT_ROWS && distinct > n / 2 && exact_fits(n) &&
+		   exact_least(n, D) <= budget;
 }
 
 static void plan_exact(plan *p, options *o, ptrdiff_t n, double D)

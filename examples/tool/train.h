@@ -665,9 +665,9 @@ static double seconds_of_bound(const training *t)
 	return pass <= t->limit / 30 ? pass : 0;
 }
 
-/*  q's optimum at the end. An exact model's takes, with its factors for evaluation and file, as long as
-    a step. Beside minibatches it takes 0.9 to 1.4 times the larger one of a pass and
-    its operations at the rate of steps (COUPLED, ORTH and SOLVE-GP with 100 to 700 points). */
+/*  q's optimum at the end. An exact model's takes, with its factors for evaluation and file, as long
+    as a step. Beside minibatches it takes 0.9 to 1.4 times the larger one of a pass and its operations
+    at the rate of steps (COUPLED, ORTH and SOLVE-GP with 100 to 700 points). */
 static double seconds_of_fit_q(const training *t)
 {
 	if (is_exact(t->basis)) return seconds_of_step(t);
