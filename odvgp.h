@@ -318,6 +318,7 @@ CONTENTS   (search for a tag with its arrows)
 	[SVGP]		Hensman, Fusi, Lawrence: Gaussian Processes for Big Data, UAI 2013
 	[VFE]		Titsias: Variational Learning of Inducing Variables in Sparse Gaussian Processes,
 				AISTATS 2009
+	[GPML]		Rasmussen, Williams: Gaussian Processes for Machine Learning, 2006
 	[DGP]		Salimbeni, Deisenroth: Doubly Stochastic Variational Inference for Deep Gaussian
 				Processes, NeurIPS 2017
 	[CONV]		van der Wilk, Rasmussen, Hensman: Convolutional Gaussian Processes, NeurIPS 2017
@@ -499,6 +500,13 @@ typedef struct odvgp_events {
 	double pivot_value;
 	const char *cause; /* likely cause in words */
 } odvgp_events;
+
+/*	Leave-one-out of an exact model (odvgp_loo). */
+typedef struct odvgp_loo_result {
+	double logp;    /* mean log density of y over rows and outputs */
+	double squares; /* mean of squared errors over variances: about 1 if variances are right */
+	double bound;   /* log p(Y), as odvgp_elbo's */
+} odvgp_loo_result;
 
 /*	Processes that train one model together; odvgp_set_reduce has the rules. */
 typedef struct odvgp_reduce {
@@ -976,6 +984,8 @@ typedef struct odvgp_allocator {
 #define odvgp_set_bounds odvgpf_set_bounds
 #define odvgp_set_prior odvgpf_set_prior
 #define odvgp_scale_f odvgpf_scale_f
+#define odvgp_scale_y odvgpf_scale_y
+#define odvgp_loo odvgpf_loo
 #define odvgp_set_step_sizes odvgpf_set_step_sizes
 #define odvgp_steps_done odvgpf_steps_done
 #define odvgp_model_events odvgpf_model_events
@@ -1773,6 +1783,20 @@ ODVGP_API odvgp_status odvgp_set_prior(odvgp_model *model, const char *name, odv
 			(a mean function IDENTITY of the last layer, which has no factor) */
 ODVGP_API odvgp_status odvgp_scale_f(
 		odvgp_model *model, odvgp_real mean, odvgp_real scale, odvgp_info *info);
+
+/*	Multiply the standard deviations of y by `scale` and keep its means: the kernel's variances, the
+	noise's and q become those of a Gaussian whose covariances are scale^2 times as large. An exact
+	model needs no further odvgp_fit_q.
+	Returns	E_ARG (scale not above 0; a value that would leave its bounds) | E_UNSUPPORTED (another
+			likelihood) */
+ODVGP_API odvgp_status odvgp_scale_y(odvgp_model *model, odvgp_real scale, odvgp_info *info);
+
+/*	Exact models: each row predicted from all the others, with the hyperparameters of all ([GPML]
+	eqs. 5.10 to 5.12), which the last odvgp_fit_q has found out on the way. odvgp_scale_y with the
+	root of `squares` gives the scale of the best logp.
+	Returns	E_ARG (no EXACT; no odvgp_fit_q of these parameters since the model was made or loaded) */
+ODVGP_API odvgp_status odvgp_loo(
+		const odvgp_model *model, odvgp_loo_result *out, odvgp_info *info);
 
 /*	Replace config.optim.lr and .natgrad_step, for example to fall over the steps for which there is
 	time. Steps count from the model's first; NULL keeps a schedule. */
@@ -17128,6 +17152,10 @@ struct odvgp_model {
 	gp__params par;
 	gp__tape tape;
 	gp__state state;
+	/* of the last odvgp_fit_q of an exact model; its r^T (K + s I)^-1 r; the weight of its rows and
+	   outputs, 0: there is none */
+	odvgp_loo_result loo;
+	double loo_quadratic, loo_weight;
 	/* functions of the likelihood, targets, classes (0 without CLASSES); classes, or the
 	   Gaussian's noises */
 	ptrdiff_t F, T, classes, extent;
@@ -19233,7 +19261,23 @@ static void gp__collapsed_reverse(gp__node *nd)
 	  A row of weight w and noise e s has root^2 = e / w on the diagonal instead of 1, and the terms
 	  log(2 pi s e / w) / 2 - w log(2 pi s e) / 2.
 	  dK = (w w^T - P (K + s I)^-1) / 2, dr = -w, with w = (K + s I)^-1 r.
-	  The factor takes the memory of dK, the inverse that of K; aux: w. --- */
+	  The factor L, then L^-1, takes the memory of dK, for a gradient the inverse that of K;
+	  aux: w [P,n], the inverse's diagonal [n]. --- */
+
+/*	w = L^-T L^-1 r and the diagonal of L^-T L^-1, in one pass over L^-1. */
+static void gp__evidence_solve(const gp__node *nd, const odvgp_real *L_inverse)
+{
+	const odvgp__simd *isa = nd->blas->isa;
+	const gp__node *r = nd->in[1];
+	ptrdiff_t n = r->cols, P = r->rows;
+	odvgp_real *w = nd->aux, *diagonal = w + P * n;
+	gp__zero(w, (P + 1) * n);
+	GP__FOR(i, n) {
+		const odvgp_real *row = L_inverse + i * n;
+		GP__FOR(p, P) isa->axpy(i + 1, isa->dot(i + 1, row, r->v + p * r->ld), row, w + p * n);
+		GP__FOR(j, i + 1) diagonal[j] += row[j] * row[j];
+	}
+}
 
 static void gp__evidence_forward(gp__node *nd)
 {
@@ -19257,9 +19301,11 @@ static void gp__evidence_forward(gp__node *nd)
 	GP__FOR(i, n)
 		sum -= (gp__wide)P * (gp__log((gp__wide)work[i * n + i]) + GP__W(0.5 * gp__log_2pi));
 	odvgp_trtri(nd->blas, n, work, n);
-	odvgp_lauum(nd->blas, n, work, n, inverse, n);
-	gp__mirror(inverse, n);
-	odvgp_gemm(nd->blas, 0, 0, P, n, n, 1, r->v, r->ld, inverse, n, 0, w, n);
+	if (nd->needs_grad) {
+		odvgp_lauum(nd->blas, n, work, n, inverse, n);
+		gp__mirror(inverse, n);
+		odvgp_gemm(nd->blas, 0, 0, P, n, n, 1, r->v, r->ld, inverse, n, 0, w, n);
+	} else gp__evidence_solve(nd, work);
 	GP__FOR(p, P)
 		GP__FOR(i, n) sum -= GP__W(0.5) * (gp__wide)w[p * n + i] * (gp__wide)GP__V(r, p, i);
 	if (root) {
@@ -19410,7 +19456,7 @@ GP__AUX(inverse_var, 2 * s->in[3].rows, s->cols)
 GP__AUX(kl_inverse, 2 * s->in[0].cols, s->in[0].cols)
 /*	2 F + P rows; the moments are [F + P + 2, F]. */
 GP__AUX(collapsed, s->in[0].cols + s->in[0].rows - 2, s->in[0].cols)
-GP__AUX(evidence, s->in[1].rows, s->in[0].rows)
+GP__AUX(evidence, s->in[1].rows + 1, s->in[0].rows)
 GP__AUX(nat_stats, s->rows * s->cols, s->cols)
 #undef GP__AUX
 
@@ -23591,6 +23637,29 @@ ODVGP_API GP__COLD odvgp_status odvgp_online_store(
 	return s;
 }
 
+/*	A row's error given all others is w_i / C_ii, its variance 1 / C_ii, with C = (K + s I)^-1 and
+	w = C r. */
+static void gp__fit_loo(const gp__fit *f, double bound)
+{
+	odvgp_model *m = f->m;
+	const gp__node *nd = &f->node[m->objective.id], *r = nd->in[1];
+	ptrdiff_t n = r->cols, P = r->rows;
+	const odvgp_real *w = nd->aux, *C = w + P * n;
+	double count = (double)(P * n), squares = 0, logs = 0, quadratic = 0;
+	GP__FOR(p, P)
+		GP__FOR(i, n) {
+			double error = (double)w[p * n + i];
+			squares += error * error / (double)C[i];
+			quadratic += error * (double)GP__V(r, p, i);
+			logs += log((double)C[i]);
+		}
+	m->loo.squares = squares / count;
+	m->loo.logp = 0.5 * ((logs - squares) / count - gp__log_2pi);
+	m->loo.bound = bound;
+	m->loo_quadratic = quadratic;
+	m->loo_weight = (double)P * (double)(nd->in[3] ? m->tape.sums->weight : (gp__wide)n);
+}
+
 /*	Exact GP regression as O(M)'s predictor: Z = X, q_mu = (K + s I)^-1 r, q_diag = 1 / s. */
 static odvgp_status gp__fit_exact(gp__fit *f)
 {
@@ -23602,6 +23671,7 @@ static odvgp_status gp__fit_exact(gp__fit *f)
 	odvgp_real expected, kl;
 	odvgp_status s = gp__evaluate(m, &rows, want, &expected, &kl, f->info);
 	if (s) return s;
+	gp__fit_loo(f, (double)expected);
 	gp__fit_stage(m);
 	odvgp_real noise = gp__noise(m), *g = gp__fit_slot(m, u->slot_q_diag);
 	gp__copy(gp__fit_slot(m, u->block[GP__ON_BETA].slot_mu),
@@ -23981,24 +24051,62 @@ static odvgp_status gp__unit_scale_f(
 	return s;
 }
 
-ODVGP_API odvgp_status odvgp_scale_f(
-		odvgp_model *m, odvgp_real mean, odvgp_real scale, odvgp_info *info)
+/*	Of a noise, too, or not. */
+static odvgp_status gp__scale_by(
+		odvgp_model *m, gp__wide mean, gp__wide scale, int noise, odvgp_info *info)
 {
 	const gp__wide most = GP__W(HUGE_VAL);
-	if (!gp__model_ok(m)) return gp__is_null(info, "model");
 	if (!(mean > 0 && mean < most && scale > 0 && scale < most))
 		return gp__refuse(info, ODVGP_E_ARG, "mean, scale", "must be finite and above 0");
-	for (int write = 0; write < 2; write++)
+	for (int write = 0; write < 2; write++) {
+		odvgp_status s = ODVGP_OK;
+		if (noise)
+			GP__EACH_VALUE(i, &m->par.slot[m->slot_lik_params])
+				if (!s) s = gp__values_scale(m, i, 1, scale * scale, write, info);
 		GP__EACH_UNIT(u, m) {
-			odvgp_status s = ODVGP_OK;
-			if (gp__is_last(u)) s = gp__unit_scale_f(u, mean, scale, write, info);
+			if (!s && gp__is_last(u)) s = gp__unit_scale_f(u, mean, scale, write, info);
 			if (s) return s;
 		}
+	}
 	uint64_t fitted = m->state.fitted;
 	m->warm_due = 0;
 	gp__touch_all(m);
 	m->state.good_valid = 0;
 	m->state.fitted = fitted; /* q is still the scaled functions' */
+	return ODVGP_OK;
+}
+
+ODVGP_API odvgp_status odvgp_scale_f(
+		odvgp_model *m, odvgp_real mean, odvgp_real scale, odvgp_info *info)
+{
+	if (!gp__model_ok(m)) return gp__is_null(info, "model");
+	odvgp_status s = gp__scale_by(m, mean, scale, 0, info);
+	if (!s) m->loo_weight = 0; /* it was that of the noise */
+	return s;
+}
+
+ODVGP_API odvgp_status odvgp_scale_y(odvgp_model *m, odvgp_real scale, odvgp_info *info)
+{
+	if (!gp__model_ok(m)) return gp__is_null(info, "model");
+	if (!gp__has_noise(&m->cfg)) return gp__unsupported(info, "likelihood", "must be Gaussian");
+	odvgp_status s = gp__scale_by(m, 1, scale, 1, info);
+	if (s) return s;
+	double square = (double)scale * (double)scale, less = 1 / square - 1;
+	odvgp_loo_result *loo = &m->loo;
+	loo->bound -= 0.5 * (m->loo_weight * log(square) + m->loo_quadratic * less);
+	loo->logp -= 0.5 * (log(square) + loo->squares * less);
+	loo->squares /= square;
+	m->loo_quadratic /= square;
+	return ODVGP_OK;
+}
+
+ODVGP_API odvgp_status odvgp_loo(
+		const odvgp_model *m, odvgp_loo_result *out, odvgp_info *info)
+{
+	if (!gp__model_ok(m) || !out) return gp__is_null(info, out ? "model" : "out");
+	if (!m->state.fitted || m->cfg.objective != ODVGP_OBJECTIVE_EXACT || !(m->loo_weight > 0))
+		return gp__refuse(info, ODVGP_E_ARG, "model", "needs odvgp_fit_q of an exact model first");
+	*out = m->loo;
 	return ODVGP_OK;
 }
 
@@ -27534,6 +27642,9 @@ static void gp__copy_state(odvgp_model *to, const odvgp_model *from)
 #ifndef ODVGP_NO_MALLOC
 	to->allocator = from->allocator;
 #endif
+	to->loo = from->loo;
+	to->loo_quadratic = from->loo_quadratic;
+	to->loo_weight = from->loo_weight;
 	gp__touch_all(to);
 	to->state = from->state; /* of which touching invalidates parts */
 }
@@ -28991,6 +29102,8 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 #undef odvgp_set_bounds
 #undef odvgp_set_prior
 #undef odvgp_scale_f
+#undef odvgp_scale_y
+#undef odvgp_loo
 #undef odvgp_set_step_sizes
 #undef odvgp_steps_done
 #undef odvgp_model_events

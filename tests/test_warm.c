@@ -710,6 +710,32 @@ TEST(widths_start_near_the_truth)
 	}
 }
 
+/*  Moments of y of some rows. */
+static void moments(odvgp_model *m, const odvgp_real *X, ptrdiff_t n, odvgp_real *mean, odvgp_real *var)
+{
+	odvgp_server server;
+	size_t bytes = odvgp_predictor_size(m, NULL), need;
+	void *block = test_alloc(bytes), *scratch;
+	CHECK_STATUS(odvgp_freeze(m, NULL, block, bytes, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_server_from_block(&server, block, bytes, test_isa(), NULL), ODVGP_OK);
+	need = odvgp_predict_scratch(&server, n, NULL);
+	scratch = test_alloc(need);
+	CHECK_STATUS(odvgp_predict_y(&server, X, n, mean, var, scratch, need, NULL), ODVGP_OK);
+	free(block), free(scratch);
+}
+
+static odvgp_config exact_config(ptrdiff_t n, ptrdiff_t P)
+{
+	odvgp_config c = odvgp_config_defaults(n, INPUTS, P, n, 0);
+	c.layer[0].mean_part = ODVGP_MEAN_PART_FREE;
+	c.layer[0].cov_part = ODVGP_COV_PART_DIAGONAL;
+	c.objective = ODVGP_OBJECTIVE_EXACT;
+	c.optim.kind = ODVGP_OPTIMIZER_LBFGS;
+	c.optim.batch = n;
+	c.optim.natgrad = 0;
+	return c;
+}
+
 /*  An exact model starts from the evidence of some rows: from that of all with the bits of as many
     steps of its own. */
 TEST(exact_models_start_from_some_rows)
@@ -719,14 +745,8 @@ TEST(exact_models_start_from_some_rows)
 			{ROWS / 2, 0, ITERATIONS, GP__R(0.05)}};
 	static const char *const slots[] = {"kernel.0.lengthscale", "kernel.0.variance", "noise_variance"};
 	problem p = make_problem(1, 1, 1);
-	odvgp_config c = odvgp_config_defaults(ROWS, INPUTS, 1, ROWS, 0);
+	odvgp_config c = exact_config(ROWS, 1);
 	unsigned char byte = 0;
-	c.layer[0].mean_part = ODVGP_MEAN_PART_FREE;
-	c.layer[0].cov_part = ODVGP_COV_PART_DIAGONAL;
-	c.objective = ODVGP_OBJECTIVE_EXACT;
-	c.optim.kind = ODVGP_OPTIMIZER_LBFGS;
-	c.optim.batch = ROWS;
-	c.optim.natgrad = 0;
 	made own = make(&c, &p);
 	double before = bound(own.m, &p);
 	steps(own.m, &p, ITERATIONS);
@@ -748,6 +768,112 @@ TEST(exact_models_start_from_some_rows)
 	CHECK(odvgp_warm_start_scratch(own.m, &fewer, NULL) == 0);
 	refused(&own, &fewer, &p, &byte, 1, ODVGP_E_ARG, "settings");
 	free(own.block);
+}
+
+/*  A model without the last row, with the values of one of all rows, predicts it. */
+static void without_last(const odvgp_model *all, const problem *p, ptrdiff_t n, ptrdiff_t P,
+		odvgp_real *mean, odvgp_real *var)
+{
+	static const char *const slots[] = {"kernel.0.lengthscale", "kernel.0.variance", "noise_variance"};
+	odvgp_config c = exact_config(n - 1, P);
+	made a = make(&c, p);
+	for (size_t i = 0; i < sizeof slots / sizeof *slots; i++) {
+		odvgp_real value[INPUTS];
+		ptrdiff_t count = odvgp_slot_find(all, slots[i])->count;
+		get(all, slots[i], value, count);
+		CHECK_STATUS(odvgp_set(a.m, slots[i], value, count, NULL), ODVGP_OK);
+	}
+	CHECK_STATUS(odvgp_fit_q(a.m, p->X, p->Y, NULL, NULL, 0, NULL), ODVGP_OK);
+	moments(a.m, p->X + (n - 1) * INPUTS, 1, mean, var);
+	free(a.block);
+}
+
+static void swap_rows(problem *p, ptrdiff_t a, ptrdiff_t b, ptrdiff_t P)
+{
+	for (ptrdiff_t k = 0; k < INPUTS + P; k++) {
+		odvgp_real *x = k < INPUTS ? p->X + a * INPUTS + k : p->Y + a * P + k - INPUTS,
+				   *y = k < INPUTS ? p->X + b * INPUTS + k : p->Y + b * P + k - INPUTS, v = *x;
+		*x = *y;
+		*y = v;
+	}
+}
+
+/*  odvgp_loo is what models without each row say, and after odvgp_scale_y what a new odvgp_fit_q
+    would: the same bound, means as before, variances scale^2 times as large. */
+TEST(rows_are_left_out_of_exact_models)
+{
+	enum { N = 24 };
+	for (ptrdiff_t P = 1; P <= 2; P++) {
+		problem p = make_problem(P, 1, 1);
+		odvgp_config c = exact_config(N, P);
+		made a = make(&c, &p), b = make(&c, &p);
+		odvgp_loo_result loo, again;
+		odvgp_real mean[2 * 2], var[2 * 2], mean_2[2 * 2], var_2[2 * 2], elbo, noise;
+		double squares = 0, logp = 0, near = BY_PRECISION(1e-9, 2e-3);
+		CHECK_STATUS(odvgp_loo(a.m, &loo, NULL), ODVGP_E_ARG);
+		steps(a.m, &p, 1);
+		CHECK_STATUS(odvgp_loo(a.m, &loo, NULL), ODVGP_E_ARG);
+		CHECK_STATUS(odvgp_fit_q(a.m, p.X, p.Y, NULL, NULL, 0, NULL), ODVGP_OK);
+		CHECK_STATUS(odvgp_loo(a.m, &loo, NULL), ODVGP_OK);
+		for (ptrdiff_t i = 0; i < N; i++) {
+			swap_rows(&p, i, N - 1, P);
+			without_last(a.m, &p, N, P, mean, var);
+			for (ptrdiff_t k = 0; k < P; k++) {
+				double e = (double)(p.Y[(N - 1) * P + k] - mean[k]), v = (double)var[k];
+				squares += e * e / v / (double)(N * P);
+				logp -= 0.5 * (log(2 * 3.14159265358979323846 * v) + e * e / v) / (double)(N * P);
+			}
+			swap_rows(&p, i, N - 1, P);
+		}
+		CHECK_NEAR(loo.squares, squares, near * squares);
+		CHECK_NEAR(loo.logp, logp, near);
+		CHECK_STATUS(odvgp_elbo(a.m, p.X, p.Y, N, &elbo, NULL, NULL, NULL), ODVGP_OK);
+		CHECK_NEAR(loo.bound, (double)elbo, near * fabs((double)elbo));
+		/* copies know it; other parameters, and f of another scale, have none */
+		size_t bytes = odvgp_model_size(&c, NULL);
+		void *block = test_alloc(bytes);
+		odvgp_model *copy = NULL;
+		CHECK_STATUS(odvgp_model_copy(&copy, a.m, block, bytes, NULL), ODVGP_OK);
+		CHECK_STATUS(odvgp_loo(copy, &again, NULL), ODVGP_OK);
+		CHECK_BITS(&again, &loo, sizeof loo);
+		CHECK_STATUS(odvgp_scale_f(copy, 1, 2, NULL), ODVGP_OK);
+		CHECK_STATUS(odvgp_loo(copy, &again, NULL), ODVGP_E_ARG);
+		free(block);
+		moments(a.m, p.X + 30 * INPUTS, 2, mean, var);
+		CHECK_STATUS(odvgp_scale_y(a.m, 0, NULL), ODVGP_E_ARG);
+		CHECK_STATUS(odvgp_scale_y(a.m, GP__R(1.7), NULL), ODVGP_OK);
+		CHECK_STATUS(odvgp_loo(a.m, &loo, NULL), ODVGP_OK);
+		moments(a.m, p.X + 30 * INPUTS, 2, mean_2, var_2);
+		for (ptrdiff_t k = 0; k < 2 * P; k++) {
+			CHECK_NEAR(mean_2[k], (double)mean[k], near);
+			CHECK_NEAR(var_2[k], 1.7 * 1.7 * (double)var[k], near * (double)var_2[k]);
+		}
+		CHECK_STATUS(odvgp_fit_q(a.m, p.X, p.Y, NULL, NULL, 0, NULL), ODVGP_OK);
+		CHECK_STATUS(odvgp_loo(a.m, &again, NULL), ODVGP_OK);
+		CHECK_NEAR(again.squares, loo.squares, near * loo.squares);
+		CHECK_NEAR(again.logp, loo.logp, near);
+		CHECK_NEAR(again.bound, loo.bound, near * fabs(loo.bound));
+		/* what it refuses changes nothing */
+		get(a.m, "noise_variance", &noise, 1);
+		CHECK_STATUS(odvgp_set_bounds(a.m, "noise_variance", 0, 2 * noise, NULL), ODVGP_OK);
+		CHECK_STATUS(odvgp_fit_q(a.m, p.X, p.Y, NULL, NULL, 0, NULL), ODVGP_OK);
+		moments(a.m, p.X + 30 * INPUTS, 2, mean, var);
+		CHECK_STATUS(odvgp_scale_y(a.m, 2, NULL), ODVGP_E_ARG);
+		moments(a.m, p.X + 30 * INPUTS, 2, mean_2, var_2);
+		CHECK_BITS(var, var_2, (size_t)(2 * P) * sizeof *var);
+		free(a.block), free(b.block);
+	}
+	odvgp_config c = config(1);
+	problem p = make_problem(1, 1, 1);
+	made a = make(&c, &p);
+	odvgp_loo_result loo;
+	CHECK_STATUS(odvgp_loo(a.m, &loo, NULL), ODVGP_E_ARG);
+	CHECK_STATUS(odvgp_scale_y(a.m, GP__R(1.2), NULL), ODVGP_OK);
+	free(a.block);
+	c.lik.kind = ODVGP_LIKELIHOOD_STUDENTT;
+	a = make(&c, &p);
+	CHECK_STATUS(odvgp_scale_y(a.m, GP__R(1.2), NULL), ODVGP_E_UNSUPPORTED);
+	free(a.block);
 }
 
 /*  Constant and noiseless targets, one row: no error, and a model that predicts. */
@@ -889,6 +1015,7 @@ int main(int argc, char **argv)
 	RUN(small_units_of_positive_targets);
 	RUN(widths_start_near_the_truth);
 	RUN(exact_models_start_from_some_rows);
+	RUN(rows_are_left_out_of_exact_models);
 	RUN(coefficients_are_small_enough_for_float);
 	RUN(degenerate_data);
 	RUN(few_rows_of_two_classes);
