@@ -391,6 +391,37 @@ static double log_between(double low, double high)
 /*  Within this of the mean, in standard deviations, is half of a normal distribution. */
 static const double HALF_BAND = 0.674489750196082;
 
+/*  Gives an exact candidate's rows the variances that --calibrate will give it: its targets Y on the
+    scale of its moments. */
+static void judge_exact(race_entry *e, const double *Y, ptrdiff_t n)
+{
+	double *mean = e->moments, *var = e->moments + n, squares = 0;
+	for (ptrdiff_t i = 0; i < n; i++) squares += (Y[i] - mean[i]) * (Y[i] - mean[i]) / var[i];
+	double scale = loo_scale(squares / (double)n, (double)n);
+	for (ptrdiff_t i = 0; i < n; i++) {
+		double square = (Y[i] - mean[i]) * (Y[i] - mean[i]) / var[i];
+		e->logp[i] -= 0.5 * (log(scale) + square * (1 / scale - 1));
+		var[i] *= scale;
+	}
+}
+
+/*  Student's t gains where most errors are small and a few are huge, and its variance says little about
+    those. Many read means and standard deviations alone: what a normal distribution of these loses
+    must be less than what its density gains over the entry that it follows. */
+static const char *judge_student(const race *r, const race_entry *e)
+{
+	ptrdiff_t n = r->valid;
+	const double *Y = r->Y_valid, *mean = e->moments, *var = e->moments + n;
+	const race_entry *first = &r->list[e->from];
+	double gain = 0;
+	for (ptrdiff_t i = 0; i < n; i++) {
+		double square = (Y[i] - mean[i]) * (Y[i] - mean[i]) / var[i],
+			   normal = -0.5 * (log(6.283185307179586477 * var[i]) + square);
+		gain += e->logp[i] - first->logp[i] + normal - first->logp[i];
+	}
+	return gain > 0 ? NULL : "a normal distribution of its means and variances loses more than it gains";
+}
+
 /*  A score is the log density of the standardised target itself, of counts log P(y - 1/2 < Y < y + 1/2);
     a transform of the target is refused where its means are off by more, as exp of a large variance
     makes them. */
@@ -403,6 +434,11 @@ static const char *choice_judge(void *user, const race *r, race_entry *e)
 	double shift = s.y_mean[0], scale = s.y_scale[0], g_shift = shift, g_scale = scale, sum = 0,
 		   squares = 0;
 	if (!e->moments) return NULL;
+	if (c->likelihood[k] == ODVGP_LIKELIHOOD_STUDENTT) return judge_student(r, e);
+	if (is_exact(basis_of(&c->o[k]))) {
+		const double *own = e->Y_valid ? e->Y_valid : r->Y_valid, *all = e->Y ? e->Y : r->Y;
+		judge_exact(e, c->fold ? all : own, n);
+	}
 	if (c->target[k].kind) {
 		s.y = c->target[k];
 		g_shift = c->y_scales[k][0];
@@ -698,6 +734,13 @@ static void candidate_some(choice *c, int k)
 	e->Y = c->some_Y[k];
 }
 
+/*  A candidate's config for all rows. */
+static odvgp_config candidate_config(const choice *c, int k)
+{
+	return race_resize(&c->list[k].config,
+			is_exact(basis_of(&c->o[k])) ? exact_rows(c->rows) : c->rows);
+}
+
 /*  Makes candidate k of its options, in about `flops` operations (0: as many steps as they say).
     follows: it takes the first one's warm starts. */
 static void candidate_make(choice *c, int k, double flops, int follows)
@@ -735,14 +778,9 @@ static void candidate_make(choice *c, int k, double flops, int follows)
 	e->rest_flops = 0;
 	if (candidate_has_some(c, k)) candidate_rest(c, k, flops);
 	e->score_flops = entry_score_flops(c, e);
+	odvgp_config whole = candidate_config(c, k);
+	e->serve_flops = row_flops(&whole);
 	candidate_name(c, k);
-}
-
-/*  A candidate's config for all rows. */
-static odvgp_config candidate_config(const choice *c, int k)
-{
-	return race_resize(&c->list[k].config,
-			is_exact(basis_of(&c->o[k])) ? exact_rows(c->rows) : c->rows);
 }
 
 /*  Of its training with all rows: the model, with a copy for evaluations or the best step, and with
@@ -810,6 +848,7 @@ static void candidate_add(choice *c, const variant *v)
 	const char *warm = exact ? of_exact : v->warm;
 	variant_store(o, OPT_WARM, warm ? warm : c->o[0].value[OPT_WARM]);
 	if (v->fast) fast_steps(o, c->rows);
+	if (exact) variant_store(o, OPT_CALIBRATE, "on");
 	if (exact && c->rows > EXACT_ROWS) plan_number(o, OPT_TRAIN_ROWS, EXACT_SOME);
 	variant_store(o, OPT_TRANSFORM, v->transform);
 	if (v->kernel) levels_kernel(o, &c->fit.s);
@@ -1239,7 +1278,7 @@ static void choice_print(const choice *c)
 {
 	const options *o = &c->o[c->r.winner];
 	const int ids[] = {OPT_LIKELIHOOD, OPT_BASIS, OPT_BETA, OPT_GAMMA, OPT_KERNEL, OPT_TRANSFORM,
-			OPT_TARGET_TRANSFORM, OPT_TRAIN_ROWS, by_clock(o) ? OPT_MINUTES : OPT_ITERS, OPT_WARM, OPT_FIT_Q,
+			OPT_TARGET_TRANSFORM, OPT_TRAIN_ROWS, OPT_CALIBRATE, by_clock(o) ? OPT_MINUTES : OPT_ITERS, OPT_WARM, OPT_FIT_Q,
 			OPT_NATGRAD_STEP, OPT_NATGRAD_WARMUP};
 	const char *rows = c->before.given[OPT_TRAIN_ROWS] ? NULL : o->value[OPT_TRAIN_ROWS];
 	if (c->quiet) return;
@@ -1259,6 +1298,7 @@ static void choice_print(const choice *c)
 		if (ids[i] == OPT_GAMMA && !basis_of(o)->gamma) continue;
 		/* It begins without a warm start then, and ends when it converges. */
 		if (is_exact(basis_of(o)) && (ids[i] == OPT_ITERS || ids[i] == OPT_BETA)) continue;
+		if (!is_exact(basis_of(o)) && ids[i] == OPT_CALIBRATE) continue;
 		if (strpbrk(value, " ()*")) quote = "\"";
 		fprintf(stderr, " --%s %s%s%s", option_list[ids[i]].name, quote, value, quote);
 	}

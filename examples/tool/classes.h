@@ -77,10 +77,12 @@ static int has_many_classes(const schema *s)
 	return has_class_functions(s->likelihood) && s->targets[0].level_count >= MANY_CLASSES;
 }
 
-/*  --calibrate for `rows` rows; auto became on or off in calibrate_settle, or is undecided. */
+/*  Does --calibrate hold out some of `rows` rows? auto became on or off in calibrate_settle, or is
+    undecided. An exact model needs none (calibrate_exact). */
 static int calibrates(const options *o, const schema *s, ptrdiff_t rows)
 {
 	const char *text = o->value[OPT_CALIBRATE];
+	if (strcmp(o->value[OPT_BASIS], "exact") == 0) return 0;
 	if (strcmp(text, "many") == 0) return has_many_classes(s) && rows >= CALIBRATED_ROWS;
 	return strcmp(text, "on") == 0;
 }

@@ -176,6 +176,7 @@ static void plan_exact(plan *p, options *o, ptrdiff_t n, double D)
 	char warm[40];
 	exact_warm(warm, sizeof warm, n);
 	option_store(o, OPT_BASIS, copy_text("exact"));
+	if (!o->given[OPT_CALIBRATE]) option_store(o, OPT_CALIBRATE, copy_text("on"));
 	if (!o->given[OPT_WARM]) option_store(o, OPT_WARM, copy_text(warm));
 	plan_steps(p, o, EXACT_STEPS);
 	p->flops += exact_least(n, D);

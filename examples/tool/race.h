@@ -5,9 +5,9 @@
     schedules. In each round those still in the race do the same counted operations more of it, are
     scored by the mean log density of the validation rows, and half of them go on. Going on is
     odvgp_fit on the same model, so it gives the bits of a training that never stopped. Of the last
-    two the cheaper one wins - of two that cost about the same, the earlier one - unless the other is
-    better by more than one standard error of the mean of the rows' differences. Means within RACE_TIE
-    are equal, and the earlier entry comes first.
+    two the cheaper one wins - to predict with, else to train; of two that cost about the same, the
+    earlier one - unless the other is better by more than one standard error of the mean of the rows'
+    differences. Means within RACE_TIE are equal, and the earlier entry comes first.
 
     What the race adds to the winner's training - starts and steps of the others, scores - is at most
     the larger one of race.share of all operations, of race and training, and race.most. An entry that
@@ -63,8 +63,9 @@ typedef struct race_entry {
 	/* Of the whole training; and its operations: before the first step, of a step, of a score. */
 	ptrdiff_t steps;
 	double start_flops, step_flops, score_flops;
-	/* Of what its training does after these steps with rows that it does not see in the race. */
-	double rest_flops;
+	/* Of what its training does after these steps with rows that it does not see in the race; and of
+	   a prediction. */
+	double rest_flops, serve_flops;
 
 	/* Results. The model after `done` steps, in a block of malloc; NULL: left out, or it waits, as the
 	   bytes of a file. */
@@ -83,7 +84,7 @@ typedef struct race_entry {
 	int rounds;
 	double flops, mean;
 	odvgp_real *logp;
-	/* With race.judge, a Gaussian's: mean and variance of y of these rows [2,valid]; else NULL. */
+	/* With race.judge: mean and variance of y of these rows [2,valid]; else NULL. */
 	odvgp_real *moments;
 	/* Why it failed; status ODVGP_OK: it has not. */
 	odvgp_info info;
@@ -459,7 +460,7 @@ static odvgp_status race_start(const race *r, race_entry *e)
 	if (!e->block_bytes) return e->info.status;
 	e->block = malloc(e->block_bytes);
 	e->logp = (odvgp_real *)malloc((size_t)r->valid * sizeof *e->logp);
-	if (r->judge && e->config.lik.kind == ODVGP_LIKELIHOOD_GAUSSIAN) {
+	if (r->judge) {
 		e->moments = (odvgp_real *)malloc(2 * (size_t)r->valid * sizeof *e->moments);
 		if (!e->moments) return race_no_memory(&e->info);
 	}
@@ -696,11 +697,16 @@ static double race_difference(
 	return mean;
 }
 
-/*  Is a's whole training costlier than b's? Of two that cost the same, within a tenth, the one that
-    stands behind the other. */
+/*  So many times the operations of another's predictions are dear whatever the trainings cost. */
+static const double RACE_SERVES = 20;
+
+/*  Is a costlier than b, by its predictions or else its whole training? Of two that cost the same, within
+    a tenth, the one that stands behind the other. */
 static int race_is_costlier(const race *r, const race_entry *a, const race_entry *b)
 {
 	double x = race_total(r, a), y = race_total(r, b);
+	if (a->serve_flops > RACE_SERVES * b->serve_flops) return 1;
+	if (b->serve_flops > RACE_SERVES * a->serve_flops) return 0;
 	if (x > 1.1 * y || y > 1.1 * x) return x > y;
 	return a > b;
 }

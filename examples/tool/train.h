@@ -121,8 +121,8 @@ typedef struct training {
 	dataset *all;
 	options *settings;
 	odvgp_isa isa;
-	/* The factors of f's mean and sd; 0: none. */
-	double scale_f[2];
+	/* The factors of f's mean and sd, and of an exact model's sd of y; 0: none. */
+	double scale_f[2], scale_y;
 } training;
 
 /* ---- progress ---- */
@@ -972,6 +972,7 @@ static void print_train_json(const training *t, const outcome *r)
 	json_count(&b, "iters", t->step);
 	json_text(&b, "stopped", stop_words[r->reason]);
 	if (t->scale_f[0] > 0) json_numbers(&b, "scale_f", t->scale_f, 2);
+	if (t->scale_y > 0) json_number(&b, "scale_y", t->scale_y);
 	json_number(&b, "seconds", r->seconds);
 	json_number(&b, "ms_per_iter", r->ms);
 	json_count(&b, "threads", workers_count(t->w));
@@ -1135,7 +1136,9 @@ static double final_elbo(const training *t)
 	const part *p = &t->d->train;
 	ptrdiff_t block = without_q(t->basis) ? p->n : smaller(p->n, ELBO_ROWS), m;
 	double sum = 0, kl = 0, elbo = 0;
+	odvgp_loo_result exact;
 	watch *w = t->w->watch;
+	if (!odvgp_loo(t->model, &exact, NULL)) return exact.bound;
 	watch_begin(w, "%s%sbound on all rows", label_of(t), t->label ? " " : "");
 	for (ptrdiff_t i = 0; i < p->n && !isnan(sum); i += m) {
 		m = smaller(block, p->n - i);
@@ -1170,7 +1173,7 @@ static void training_calibrates(training *t, dataset *d, options *o, odvgp_isa i
 {
 	if (!d->calibrates) return;
 	if (!has_classes(d->s.likelihood))
-		die(BAD_INPUT, "--calibrate: only for classes; the likelihood is %s",
+		die(BAD_INPUT, "--calibrate: only for classes and --basis exact; the likelihood is %s",
 				likelihood_text(d->s.likelihood));
 	if (o->given[OPT_RESUME]) die(BAD_INPUT, "--calibrate and --resume exclude each other");
 	t->all = d;
@@ -1266,11 +1269,42 @@ static void give_back(training *t)
 	t->step += done;
 }
 
+/*  As many rows that say that variances are right, and the least factor of these: of twice the same row
+    each is right about the other, a new one need not be. */
+static const double LOO_PRIOR = 10, LOO_LEAST = 0.1;
+
+/*  The factor of variances for n rows whose squared errors over variances have this mean. */
+static double loo_scale(double squares, double n)
+{
+	return fmax(LOO_LEAST, (n * squares + LOO_PRIOR) / (n + LOO_PRIOR));
+}
+
+/*  An exact model's variances of y: the hyperparameters, often the evidence of some rows alone, are all
+    rows' but for a factor. */
+static void calibrate_exact(training *t)
+{
+	odvgp_loo_result before, after;
+	double noise = noise_of(t->model), n = (double)(t->d->train.n * t->d->s.target_count);
+	if (strcmp(t->o->value[OPT_CALIBRATE], "on") != 0 || odvgp_loo(t->model, &before, NULL)) return;
+	double scale = loo_scale(before.squares, n);
+	/* The noise stays above its floor. */
+	if (scale < 1) scale = fmin(1, fmax(scale, 2 * EXACT_NOISE / noise));
+	if (odvgp_scale_y(t->model, sqrt(scale), NULL) || odvgp_loo(t->model, &after, NULL)) return;
+	t->scale_y = sqrt(scale);
+	if (t->quiet) return;
+	clear_bar(t);
+	fprintf(stderr,
+			"note: standard deviations of y are multiplied by %.3g: each row, left out, has the "
+			"log-likelihood %.5g, before %.5g\n",
+			t->scale_y, after.logp, before.logp);
+}
+
 /*  --calibrate, after the last step. */
 static void calibrate(training *t)
 {
 	double before;
 	ptrdiff_t held = t->d->valid.n;
+	if (is_exact(t->basis)) calibrate_exact(t);
 	if (!t->all || watch_over(t->w->watch)) return;
 	watch_begin(t->w->watch, "scale of f");
 	scaling best = scaling_best(t, &before);
@@ -1292,8 +1326,9 @@ static void calibrate(training *t)
 static metrics evaluate_end(training *t)
 {
 	const evaluation *last = t->history_count ? &t->history[t->history_count - 1] : NULL;
-	int there = last && last->step >= (double)t->step && (last->test.n || !t->d->test.n);
-	if ((there && !t->fitted && !(t->scale_f[0] > 0)) || evaluate(t, 1))
+	int there = last && last->step >= (double)t->step && (last->test.n || !t->d->test.n),
+		scaled = t->scale_f[0] > 0 || t->scale_y > 0;
+	if ((there && !t->fitted && !scaled) || evaluate(t, 1))
 		return t->history[t->history_count - 1].test;
 	memset(t->sums, 0, (size_t)t->d->s.target_count * sizeof *t->sums);
 	t->scores.n = 0;
@@ -1407,6 +1442,11 @@ static void save_record(training *t, const outcome *r, double saving)
 		settings_add(&s, "steps", text);
 		snprintf(text, sizeof text, "%.6g, %.6g", t->scale_f[0], t->scale_f[1]);
 		settings_add(&s, "scale_f", text);
+	}
+	if (t->scale_y > 0) {
+		char text[24];
+		snprintf(text, sizeof text, "%.6g", t->scale_y);
+		settings_add(&s, "scale_y", text);
 	}
 	t->user = schema_write(&s);
 	if (!stop_signal) save_model(t, r->path, 1);

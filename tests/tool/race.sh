@@ -187,6 +187,11 @@ made 5 3000 'a = int(8 * uniform()); b = int(8 * uniform()); t = 0.1 * normal() 
     print a "," b "," sin(a) + b * b / 9 + (t > 5 ? 5 : t < -5 ? -5 : t)' >cauchy.csv
 race --data cauchy.csv --model t.odvgp >t.json 2>err.txt
 check "race: where y would have no variance it has one" sh -c '[ $1 -eq 0 ] && grep -q "studentt .*  chosen$" err.txt' sh $?
+# Errors of which one in two hundred is huge: their variance says nothing about the others.
+made 5 3000 'a = int(8 * uniform()); b = int(8 * uniform()); print a "," b "," sin(a) + b * b / 9 + (uniform() < 0.005 ? 3 : 0.003) * normal()' >two.csv
+race --data two.csv --model t.odvgp >t.json 2>err.txt
+check "race: where means and variances would mislead it is refused" test \
+    "$(grep -c 'studentt *failed: a normal distribution of its means and variances' err.txt) $(value t.json likelihood)" = "1 gaussian"
 race --data normal.csv --model t.odvgp >t.json 2>err.txt
 check "race: neither it nor another target joins where the noise is normal" sh -c '! grep -q "studentt\|target " err.txt && grep -q chosen err.txt'
 data=skewed.csv
@@ -220,11 +225,23 @@ made 21 4700 'a = normal(); b = normal(); d = normal(); print a "," b "," d "," 
 race --data steps.csv --test-fraction 0.1 --model t.odvgp >t.json 2>err.txt
 check "race: an exact candidate of some rows wins with laplacian" tried '^  exact .*laplacian.*  chosen$'
 check "race: and goes on with all of them" sh -c '
-    grep -q "^auto: 4230 rows: --basis exact --kernel \".*laplacian.*\" --warm 1000:40; goes on with all rows$" err.txt' sh
+    grep -q "^auto: 4230 rows: --basis exact --kernel \".*laplacian.*\" --calibrate on --warm 1000:40; goes on with all rows$" err.txt' sh
 check "race: whose model has them" test "$(values t.json basis beta)" = "exact 4230"
 made 23 400 'k = i % 40; x = int(i / 40); print k / 7 "," x "," sin(9 * k) + 0.1 * sin(x / 7)' >groups.csv
 race --data groups.csv --basis exact --warm off --kernel 'matern52(1e-25, dims=0) * matern52(dims=1)' --iters 1 --model t.odvgp >t.json 2>err.txt
 check "exact: lengthscales are at least 1e-6, so that rounding does not part equal rows" grep -q '"kernel": "matern52(1.001e-6' t.json
+# Hyperparameters that have seen no row: a band that is far too wide, or too narrow.
+made 24 300 'a = 3 * normal(); b = normal(); print a "," sin(a) + 0.02 * b' >band.csv
+for noise in 1 1e-6; do
+    for on in off on; do
+        race --data band.csv --basis exact --warm off --iters 0 --noise $noise --calibrate $on \
+            --test-fraction 0.3 --model $on.odvgp >$on.json 2>$on.txt
+    done
+    check "exact: --calibrate gives sd_y the size of errors, and keeps means (noise $noise)" holds \
+        "$(value on.json loglik) > $(value off.json loglik) + 0.3 && ($(value on.json rmse) / $(value off.json rmse) - 1) ^ 2 < 1e-12"
+    check "exact: and says by how much (noise $noise)" test \
+        "$(grep -c '^note: standard deviations of y are multiplied by .*left out' on.txt) $(grep -c 'deviations of y' off.txt) $(grep -c '"scale_y"' on.json)" = "1 0 1"
+done
 made 22 2600 'a = 3 * normal(); b = 3 * normal(); print a "," b "," sin(a) + sin(b)' >exact.csv
 race --data exact.csv --test-fraction 0.1 --basis exact --warm 1000:40 --iters 3 --model t.odvgp >t.json 2>err.txt
 check "exact: the variance of n rows without noise is bounded, n times that at most 1e13 of the noise" holds \
