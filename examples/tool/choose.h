@@ -11,8 +11,8 @@
     each may take all that is left of them.
 
     An exact candidate begins with the evidence of 1,000 to 1,500 rows. Of more than MOST_FIT rows it
-    races on SOME_ROWS, and what it learns there goes to a model of all rows, or above EXACT_ROWS of
-    EXACT_SOME: an exact model of these is often better than a sparse one of all.
+    races on SOME_ROWS, and what it learns there goes to a model of all rows, or of exact_rows: an exact
+    model of these is often better than a sparse one of all.
 
     Fewer than FOLDS_ROWS rows are all trained on, and score by FOLDS folds, which the seed draws. Of
     more rows, and of classes or many inputs, some are held out and score: a tenth, or up to a fifth
@@ -40,7 +40,7 @@ enum { FOLDS = 5, FOLDS_LEAST_ROWS = 100, FOLDS_TRIES = 7, EXACT_TRIES = 5 };
 static const double RACE_SHARE = 1.0 / 3, RACE_SHARE_SHORT = 0.15;
 /*  Operations that a race may add even where that is more than its share: by folds five eighths of FLOPS;
     of more rows, while exact models are candidates, about as many as SGPR's training takes. */
-static const double RACE_LEAST = 1.5e12, RACE_LEAST_EXACT = 3.6e12;
+static const double RACE_LEAST = 1.5e12, RACE_LEAST_EXACT = 4.6e12;
 /*  Of a candidate's operations, in those of the first one. */
 static const double MOST_COSTS = 1.2;
 /*  With --minutes it is planned in counted operations, whose time is uncertain: after ENOUGH of the
@@ -69,6 +69,8 @@ typedef struct choice {
 	double *held_Y;
 	/* The fold of each row; NULL: none. And are the dataset's rows on the disk? */
 	int *fold, stored;
+	/* Of a candidate that is exact. */
+	ptrdiff_t exact_rows;
 	const workers *w;
 	odvgp_isa isa;
 	int quiet;
@@ -176,7 +178,7 @@ static void hold_few(choice *c, const dataset *d, uint64_t seed)
 static odvgp_status choice_made(void *user, odvgp_model *model, int of_file, odvgp_info *info)
 {
 	const choice *c = user;
-	odvgp_status s = of_file ? ODVGP_OK : model_bounds(model, exact_rows(c->rows), info);
+	odvgp_status s = of_file ? ODVGP_OK : model_bounds(model, c->exact_rows, info);
 	return s || !c->fit.disk ? s : large_try_reader(c->fit.disk, model, large_for_library, info);
 }
 
@@ -547,8 +549,8 @@ enum { LATE_STUDENT = 1, LATE_KERNEL };
 #define LOG_OF_Y   .target = ODVGP_TRANSFORM_LOG
 #define ASINH_OF_Y .target = ODVGP_TRANSFORM_ASINH
 static const variant variants[] = {
-		{EXACT},
 		{EXACT, STEEP},
+		{EXACT},
 		{EXACT, LOG_OF_Y},
 		{EXACT, ASINH_OF_Y},
 		{ANY, LOG_OF_Y},
@@ -709,8 +711,8 @@ static int candidate_has_some(const choice *c, int k)
 static void candidate_rest(choice *c, int k, double flops)
 {
 	race_entry *e = &c->list[k];
-	odvgp_config all = race_resize(&e->config, exact_rows(c->rows));
-	double end = predictor_flops(&all) + 0.5 * step_flops(&all),
+	odvgp_config all = race_resize(&e->config, c->exact_rows);
+	double end = predictor_flops(&all) + 0.1 * step_flops(&all),
 		   left = flops - e->start_flops - SOME_STEPS * e->step_flops - end;
 	e->steps = SOME_STEPS;
 	c->after[k] = (ptrdiff_t)fmin(AFTER_STEPS, fmax(0, floor(left / step_flops(&all))));
@@ -738,7 +740,7 @@ static void candidate_some(choice *c, int k)
 static odvgp_config candidate_config(const choice *c, int k)
 {
 	return race_resize(&c->list[k].config,
-			is_exact(basis_of(&c->o[k])) ? exact_rows(c->rows) : c->rows);
+			is_exact(basis_of(&c->o[k])) ? c->exact_rows : c->rows);
 }
 
 /*  Makes candidate k of its options, in about `flops` operations (0: as many steps as they say).
@@ -844,12 +846,14 @@ static void candidate_add(choice *c, const variant *v)
 	int exact = is_exact(basis_of(o)), city = v->kernel && strstr(v->kernel, "laplacian"),
 		follows = v->follows || v->late || (exact && c->fold && !city);
 	char of_exact[40] = "off";
-	if (!c->fold && !v->late) exact_warm(of_exact, sizeof of_exact, c->fit.train.n);
+	/* With --minutes that of few, for more candidates. */
+	ptrdiff_t of = c->budget > 0 ? smaller(c->fit.train.n, EXACT_WARM_LEAST) : c->fit.train.n;
+	if (!c->fold && !v->late) exact_warm(of_exact, sizeof of_exact, of);
 	const char *warm = exact ? of_exact : v->warm;
 	variant_store(o, OPT_WARM, warm ? warm : c->o[0].value[OPT_WARM]);
 	if (v->fast) fast_steps(o, c->rows);
 	if (exact) variant_store(o, OPT_CALIBRATE, "on");
-	if (exact && c->rows > EXACT_ROWS) plan_number(o, OPT_TRAIN_ROWS, EXACT_SOME);
+	if (exact && c->rows > c->exact_rows) plan_number(o, OPT_TRAIN_ROWS, c->exact_rows);
 	variant_store(o, OPT_TRANSFORM, v->transform);
 	if (v->kernel) levels_kernel(o, &c->fit.s);
 	/* As it is scored. */
@@ -1166,6 +1170,9 @@ static void choice_make(choice *c, options *o, dataset *d, double both)
 	c->r.share = race_share(d);
 	c->r.most = both > 0 ? c->r.share * both : c->fold ? RACE_LEAST : 0;
 	c->budget = both > 0 ? both - c->r.most : 0;
+	/* A sum of two kernels fits, too. */
+	c->exact_rows = exact_rows(
+			c->rows, 2 * kernel_width(o->value[OPT_KERNEL], (double)d->s.D), c->budget);
 	c->r.X = c->fit.train.X;
 	c->r.Y = c->fit.Y;
 	c->r.X_valid = c->held.X;
@@ -1224,9 +1231,7 @@ static void choice_make(choice *c, options *o, dataset *d, double both)
 	if (s) option_store(o, OPT_INIT, copy_text("random"));
 	if (s) option_store(o, OPT_INIT_GAMMA, copy_text("random"));
 	d->s.likelihood = c->likelihood[c->r.winner];
-	if (is_exact(basis_of(o)) && c->rows > EXACT_ROWS) {
-		dataset_keep(d, EXACT_SOME, o);
-	}
+	if (is_exact(basis_of(o)) && c->rows > c->exact_rows) dataset_keep(d, c->exact_rows, o);
 	if (c->target[c->r.winner].kind) choose_target(d, c->target[c->r.winner].kind);
 	if (!c->X[c->r.winner]) return;
 	const char *list = o->value[OPT_TRANSFORM];

@@ -121,8 +121,6 @@ static int has_exact(const dataset *d)
 	return d->s.likelihood == ODVGP_LIKELIHOOD_GAUSSIAN && d->s.target_count == 1 && !d->disk &&
 		   d->train.n <= MANY_ROWS && has_rows_enough(d);
 }
-static ptrdiff_t exact_rows(ptrdiff_t n) { return n > EXACT_ROWS ? EXACT_SOME : n; }
-
 /*  An exact model may take this part of the memory that is free, or EXACT_BYTES where that is more or
     not known. */
 static const double EXACT_MEMORY = 0.5, EXACT_BYTES = 2.5e9;
@@ -131,10 +129,10 @@ static double exact_bytes_allowed(void) { return fmax(EXACT_BYTES, EXACT_MEMORY 
 /*  The model, a predictor and a file have four matrices of all rows. */
 static int exact_fits(ptrdiff_t n) { return 32 * (double)n * (double)n <= exact_bytes_allowed(); }
 
-/*  An exact model begins with the evidence of some rows, which are cheap, and does well after one or two
-    evaluations of all (bench/results/auto.txt). Its warm start, and what both take. */
+/*  An exact model begins with the evidence of some rows, which are cheap, and does well without a step of
+    all, which give it the scale of its variances (bench/results/auto.txt): its factor and inverse. */
 enum { EXACT_WARM_LEAST = 1000, EXACT_WARM_MOST = 1500, EXACT_WARM_STEPS = 40 };
-static const double EXACT_EVALUATIONS = 2.5;
+static const double EXACT_EVALUATIONS = 1;
 static ptrdiff_t exact_warm_rows(ptrdiff_t n)
 {
 	return smaller(n, smaller(EXACT_WARM_MOST, larger(EXACT_WARM_LEAST, n / 5)));
@@ -147,6 +145,17 @@ static double exact_least(ptrdiff_t n, double D)
 {
 	return 1.25 * EXACT_WARM_STEPS * exact_flops((double)exact_warm_rows(n), D) +
 		   EXACT_EVALUATIONS * exact_flops((double)n, D);
+}
+
+/*  Rows of an exact model of n: all, or above EXACT_ROWS EXACT_SOME; of --minutes (budget above 0)
+    no more than they have room for, but at least EXACT_LEAST. */
+enum { EXACT_LEAST = 6000 };
+static ptrdiff_t exact_rows(ptrdiff_t n, double D, double budget)
+{
+	ptrdiff_t rows = n > EXACT_ROWS ? EXACT_SOME : n;
+	while (budget > 0 && rows > EXACT_LEAST && exact_least(rows, D) > budget)
+		rows = larger(EXACT_LEAST, rows - rows / 20);
+	return rows;
 }
 
 static void plan_sgpr(plan *p, options *o, double budget, ptrdiff_t n, double D, ptrdiff_t M)
@@ -256,7 +265,9 @@ static double plan_least(const options *o, const dataset *d, double D, ptrdiff_t
 	if (d->s.likelihood == ODVGP_LIKELIHOOD_GAUSSIAN) {
 		ptrdiff_t M = plan_whole_points(plan_points(plan_usual((double)n), n), distinct);
 		double sgpr = 60 * pass_flops((double)n, (double)M, D);
-		return has_exact(d) && n <= EXACT_ROWS ? fmin(sgpr, exact_least(n, D)) : sgpr;
+		/* Of more rows one of some races beside fewer points. */
+		ptrdiff_t exact = n <= EXACT_ROWS ? n : EXACT_LEAST;
+		return has_exact(d) && n <= SGPR_ROWS ? fmin(sgpr, exact_least(exact, D)) : sgpr;
 	}
 	plan_q_points(n, distinct, &beta, &gamma);
 	return LEAST_STEPS * q_step_flops(o, d, beta, gamma);
