@@ -19301,11 +19301,11 @@ static void gp__evidence_forward(gp__node *nd)
 	GP__FOR(i, n)
 		sum -= (gp__wide)P * (gp__log((gp__wide)work[i * n + i]) + GP__W(0.5 * gp__log_2pi));
 	odvgp_trtri(nd->blas, n, work, n);
+	gp__evidence_solve(nd, work);
 	if (nd->needs_grad) {
 		odvgp_lauum(nd->blas, n, work, n, inverse, n);
 		gp__mirror(inverse, n);
-		odvgp_gemm(nd->blas, 0, 0, P, n, n, 1, r->v, r->ld, inverse, n, 0, w, n);
-	} else gp__evidence_solve(nd, work);
+	}
 	GP__FOR(p, P)
 		GP__FOR(i, n) sum -= GP__W(0.5) * (gp__wide)w[p * n + i] * (gp__wide)GP__V(r, p, i);
 	if (root) {
