@@ -505,7 +505,7 @@ typedef struct odvgp_events {
 typedef struct odvgp_loo_result {
 	double logp;    /* mean log density of y over rows and outputs */
 	double squares; /* mean of squared errors over variances: about 1 if variances are right */
-	double bound;   /* log p(Y), as odvgp_elbo's */
+	double bound;   /* log p(Y), odvgp_elbo's but for priors */
 } odvgp_loo_result;
 
 /*	Processes that train one model together; odvgp_set_reduce has the rules. */
@@ -1785,15 +1785,15 @@ ODVGP_API odvgp_status odvgp_scale_f(
 		odvgp_model *model, odvgp_real mean, odvgp_real scale, odvgp_info *info);
 
 /*	Multiply the standard deviations of y by `scale` and keep its means: the kernel's variances, the
-	noise's and q become those of a Gaussian whose covariances are scale^2 times as large. An exact
-	model needs no further odvgp_fit_q.
+	noise's, fixed ones too, and q become those of a Gaussian whose covariances are scale^2 times as
+	large. An exact model needs no further odvgp_fit_q.
 	Returns	E_ARG (scale not above 0; a value that would leave its bounds) | E_UNSUPPORTED (another
 			likelihood) */
 ODVGP_API odvgp_status odvgp_scale_y(odvgp_model *model, odvgp_real scale, odvgp_info *info);
 
-/*	Exact models: each row predicted from all the others, with the hyperparameters of all ([GPML]
-	eqs. 5.10 to 5.12), which the last odvgp_fit_q has found out on the way. odvgp_scale_y with the
-	root of `squares` gives the scale of the best logp.
+/*	Exact models: each row predicted from all others with the hyperparameters of all ([GPML] eqs. 5.10
+	to 5.12), computed by the last odvgp_fit_q. A row of weight w is an observation with 1 / w of the
+	noise. odvgp_scale_y with the root of `squares` maximises logp.
 	Returns	E_ARG (no EXACT; no odvgp_fit_q of these parameters since the model was made or loaded) */
 ODVGP_API odvgp_status odvgp_loo(
 		const odvgp_model *model, odvgp_loo_result *out, odvgp_info *info);
@@ -23671,7 +23671,7 @@ static odvgp_status gp__fit_exact(gp__fit *f)
 	odvgp_real expected, kl;
 	odvgp_status s = gp__evaluate(m, &rows, want, &expected, &kl, f->info);
 	if (s) return s;
-	gp__fit_loo(f, (double)expected);
+	gp__fit_loo(f, (double)(expected - gp__add_priors(&m->par, NULL)));
 	gp__fit_stage(m);
 	odvgp_real noise = gp__noise(m), *g = gp__fit_slot(m, u->slot_q_diag);
 	gp__copy(gp__fit_slot(m, u->block[GP__ON_BETA].slot_mu),
@@ -23975,7 +23975,8 @@ static odvgp_status gp__values_scale(
 		const gp__slot_state *state = &m->par.state[s];
 		odvgp_real *to = (slot->positive ? m->par.value : m->par.theta) + i;
 		odvgp_real v = (odvgp_real)(times * (gp__wide)*to);
-		int in = v - v == 0 && (!slot->positive || (v > 0 && v >= state->low && v <= state->high));
+		int in = v - v == 0 &&
+				 (!slot->positive || (v > 0 && v >= gp__low(&m->par, s) && v <= state->high));
 		if (!in)
 			return gp__fail(info, ODVGP_E_ARG, slot->name, i - slot->offset, (gp__wide)v,
 					"would leave its bounds");
@@ -24051,7 +24052,7 @@ static odvgp_status gp__unit_scale_f(
 	return s;
 }
 
-/*	Of a noise, too, or not. */
+/*	noise: also scale the noise's variances. */
 static odvgp_status gp__scale_by(
 		odvgp_model *m, gp__wide mean, gp__wide scale, int noise, odvgp_info *info)
 {

@@ -805,8 +805,9 @@ TEST(rows_are_left_out_of_exact_models)
 	enum { N = 24 };
 	for (ptrdiff_t P = 1; P <= 2; P++) {
 		problem p = make_problem(P, 1, 1);
-		odvgp_config c = exact_config(N, P);
-		made a = make(&c, &p), b = make(&c, &p);
+		odvgp_config c = exact_config(N, P), with_floor = c;
+		with_floor.lik.noise_floor = GP__R(1e-4);
+		made a = make(&c, &p), b = make(&with_floor, &p);
 		odvgp_loo_result loo, again;
 		odvgp_real mean[2 * 2], var[2 * 2], mean_2[2 * 2], var_2[2 * 2], elbo, noise;
 		double squares = 0, logp = 0, near = BY_PRECISION(1e-9, 2e-3);
@@ -853,6 +854,13 @@ TEST(rows_are_left_out_of_exact_models)
 		CHECK_NEAR(again.squares, loo.squares, near * loo.squares);
 		CHECK_NEAR(again.logp, loo.logp, near);
 		CHECK_NEAR(again.bound, loo.bound, near * fabs(loo.bound));
+		/* priors are no part of log p(Y) */
+		CHECK_STATUS(odvgp_set_prior(a.m, "noise_variance", ODVGP_PRIOR_LOGNORMAL, -3, 1, NULL),
+				ODVGP_OK);
+		CHECK_STATUS(odvgp_fit_q(a.m, p.X, p.Y, NULL, NULL, 0, NULL), ODVGP_OK);
+		CHECK_STATUS(odvgp_loo(a.m, &again, NULL), ODVGP_OK);
+		CHECK_NEAR(again.bound, loo.bound, near * fabs(loo.bound));
+		CHECK_STATUS(odvgp_scale_y(b.m, GP__R(1e-3), NULL), ODVGP_E_ARG); /* the noise has a floor */
 		/* what it refuses changes nothing */
 		get(a.m, "noise_variance", &noise, 1);
 		CHECK_STATUS(odvgp_set_bounds(a.m, "noise_variance", 0, 2 * noise, NULL), ODVGP_OK);

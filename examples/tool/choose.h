@@ -416,6 +416,7 @@ static const char *judge_student(const race *r, const race_entry *e)
 	const double *Y = r->Y_valid, *mean = e->moments, *var = e->moments + n;
 	const race_entry *first = &r->list[e->from];
 	double gain = 0;
+	if (!isfinite(first->mean)) return NULL;
 	for (ptrdiff_t i = 0; i < n; i++) {
 		double square = (Y[i] - mean[i]) * (Y[i] - mean[i]) / var[i],
 			   normal = -0.5 * (log(6.283185307179586477 * var[i]) + square);
@@ -437,7 +438,7 @@ static const char *choice_judge(void *user, const race *r, race_entry *e)
 		   squares = 0;
 	if (!e->moments) return NULL;
 	if (c->likelihood[k] == ODVGP_LIKELIHOOD_STUDENTT) return judge_student(r, e);
-	if (is_exact(basis_of(&c->o[k]))) {
+	if (is_exact(basis_of(&c->o[k])) && strcmp(c->o[k].value[OPT_CALIBRATE], "on") == 0) {
 		const double *own = e->Y_valid ? e->Y_valid : r->Y_valid, *all = e->Y ? e->Y : r->Y;
 		judge_exact(e, c->fold ? all : own, n);
 	}
@@ -628,11 +629,11 @@ static double predictor_flops(const odvgp_config *c)
 	return 4 * (double)c->layer[0].P * R * R * R;
 }
 
-/*  Of a score: q's optimum, a predictor, predictions, of a Gaussian also of y's moments. */
+/*  Of a score: q's optimum, a predictor, predictions, of numbers also of y's moments. */
 static double score_flops(const odvgp_config *c, int fit_q, ptrdiff_t rows)
 {
 	int exact = c->objective == ODVGP_OBJECTIVE_EXACT,
-		times = c->lik.kind == ODVGP_LIKELIHOOD_GAUSSIAN ? 2 : 1;
+		times = has_classes(c->lik.kind) ? 1 : 2;
 	return (fit_q && !exact ? fit_q_flops(c) : 0) + predictor_flops(c) +
 		   times * (double)rows * row_flops(c);
 }
@@ -1173,6 +1174,7 @@ static void choice_make(choice *c, options *o, dataset *d, double both)
 	/* A sum of two kernels fits, too. */
 	c->exact_rows = exact_rows(
 			c->rows, 2 * kernel_width(o->value[OPT_KERNEL], (double)d->s.D), c->budget);
+	if (is_exact(basis_of(o))) c->exact_rows = c->rows; /* the plan's, with all */
 	c->r.X = c->fit.train.X;
 	c->r.Y = c->fit.Y;
 	c->r.X_valid = c->held.X;
@@ -1283,7 +1285,8 @@ static void choice_print(const choice *c)
 {
 	const options *o = &c->o[c->r.winner];
 	const int ids[] = {OPT_LIKELIHOOD, OPT_BASIS, OPT_BETA, OPT_GAMMA, OPT_KERNEL, OPT_TRANSFORM,
-			OPT_TARGET_TRANSFORM, OPT_TRAIN_ROWS, OPT_CALIBRATE, by_clock(o) ? OPT_MINUTES : OPT_ITERS, OPT_WARM, OPT_FIT_Q,
+			OPT_TARGET_TRANSFORM, OPT_TRAIN_ROWS, OPT_CALIBRATE,
+			by_clock(o) ? OPT_MINUTES : OPT_ITERS, OPT_WARM, OPT_FIT_Q,
 			OPT_NATGRAD_STEP, OPT_NATGRAD_WARMUP};
 	const char *rows = c->before.given[OPT_TRAIN_ROWS] ? NULL : o->value[OPT_TRAIN_ROWS];
 	if (c->quiet) return;

@@ -92,6 +92,7 @@ static void calibrate_settle(options *o)
 {
 	option_choice(o, OPT_CALIBRATE);
 	if (strcmp(o->value[OPT_CALIBRATE], "auto") != 0) return;
+	o->given[OPT_CALIBRATE] = 0;
 	int unset = strcmp(o->value[OPT_BASIS], "auto") == 0 && !o->given[OPT_RESUME] &&
 				!o->given[OPT_PATIENCE] && !o->given[OPT_KERNEL] && !o->given[OPT_WARM];
 	option_store(o, OPT_CALIBRATE, copy_text(unset ? "many" : "off"));

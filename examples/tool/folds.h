@@ -253,7 +253,8 @@ static int run_folds(options *o, int command)
 	read_table(&v.t, o->value[OPT_DATA], o, NULL);
 	if (command == TRAIN) {
 		fold_data(&v);
-		option_store(o, OPT_CALIBRATE, copy_text(all->d.calibrates ? "on" : "off"));
+		if (strcmp(o->value[OPT_BASIS], "exact") != 0)
+			option_store(o, OPT_CALIBRATE, copy_text(all->d.calibrates ? "on" : "off"));
 		plan p = plan_make(o, &all->d, &all->w, 0);
 		plan_print(&p, o, &all->d, &all->w);
 		option_store(o, OPT_BASES, copy_text(o->value[OPT_BASIS]));

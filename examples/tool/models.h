@@ -759,6 +759,32 @@ static const double EXACT_LENGTHSCALE = 1e-6;
 /*  The variance of Student's y is finite only for df > 2. */
 static const double LEAST_DF = 2.1;
 
+/*  The most variance of a kernel of an exact model of n rows. */
+static double exact_variance(ptrdiff_t n)
+{
+	return fmin(EXACT_VARIANCE, EXACT_RATIO * EXACT_NOISE / (double)n);
+}
+
+/*  Is a slot one of the kernel's, of this name? */
+static int is_kernel_slot(const odvgp_slot *slot, const char *name)
+{
+	const char *end = strrchr(slot->name, '.');
+	return strncmp(slot->name, "kernel.", 7) == 0 && strcmp(end + 1, name) == 0;
+}
+
+static odvgp_status exact_bounds(odvgp_model *model, ptrdiff_t n, odvgp_info *info)
+{
+	odvgp_status s = ODVGP_OK;
+	for (int i = 0; i < odvgp_slot_count(model) && !s; i++) {
+		const odvgp_slot *slot = odvgp_slot_at(model, i);
+		if (is_kernel_slot(slot, "lengthscale"))
+			s = odvgp_set_bounds(model, slot->name, EXACT_LENGTHSCALE, HUGE_VAL, info);
+		if (is_kernel_slot(slot, "variance"))
+			s = odvgp_set_bounds(model, slot->name, 0, exact_variance(n), info);
+	}
+	return s;
+}
+
 /*  Sets the bounds that every trained model has; an exact one may go on with so many rows. */
 static odvgp_status model_bounds(odvgp_model *model, ptrdiff_t rows, odvgp_info *info)
 {
@@ -766,16 +792,7 @@ static odvgp_status model_bounds(odvgp_model *model, ptrdiff_t rows, odvgp_info 
 	odvgp_status s = ODVGP_OK;
 	if (c->lik.kind == ODVGP_LIKELIHOOD_STUDENTT)
 		s = odvgp_set_bounds(model, "df", LEAST_DF, HUGE_VAL, info);
-	if (c->objective != ODVGP_OBJECTIVE_EXACT) return s;
-	for (int i = 0; i < odvgp_slot_count(model) && !s; i++) {
-		const char *name = odvgp_slot_at(model, i)->name, *end = strrchr(name, '.');
-		if (strncmp(name, "kernel.", 7) == 0 && strcmp(end, ".lengthscale") == 0)
-			s = odvgp_set_bounds(model, name, EXACT_LENGTHSCALE, HUGE_VAL, info);
-		if (strncmp(name, "kernel.", 7) == 0 && strcmp(end, ".variance") == 0)
-			s = odvgp_set_bounds(model, name, 0,
-					fmin(EXACT_VARIANCE, EXACT_RATIO * EXACT_NOISE / (double)rows), info);
-	}
-	return s;
+	return s || c->objective != ODVGP_OBJECTIVE_EXACT ? s : exact_bounds(model, rows, info);
 }
 
 /*  The memory that holds a model. */

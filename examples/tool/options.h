@@ -152,9 +152,9 @@ enum {
       "in which they have no better loglik, and keep the best model") \
     X(CALIBRATE, "calibrate", "auto|on|off", "auto", TRAIN, \
       "classes: hold out as many rows, scale f's mean and sd by their likelihood, " \
-      "and give them back for a tenth more steps; --basis exact: scale sd_y as each row, left " \
-      "out, says; auto: what --basis auto chooses of exact models, and from 6 classes and 2000 " \
-      "rows on") \
+      "and give them back for a tenth more steps; --basis exact: scale sd_y by leave-one-out " \
+      "errors; auto: on for exact models that --basis auto chooses, and for 6 or more classes " \
+      "and 2000 or more rows") \
     X(BATCH, "batch", "B", "1024", FIT | KEPT, "rows of a minibatch") \
     X(GAMMA_BATCH, "gamma-batch", "B", "64", FIT | KEPT, \
       "gamma points sampled for the KL of a step; 0: all") \

@@ -129,8 +129,9 @@ static double exact_bytes_allowed(void) { return fmax(EXACT_BYTES, EXACT_MEMORY 
 /*  The model, a predictor and a file have four matrices of all rows. */
 static int exact_fits(ptrdiff_t n) { return 32 * (double)n * (double)n <= exact_bytes_allowed(); }
 
-/*  An exact model begins with the evidence of some rows, which are cheap, and does well without a step of
-    all, which give it the scale of its variances (bench/results/auto.txt): its factor and inverse. */
+/*  An exact model begins with the evidence of some rows, which is cheap, and needs no step of all rows
+    where --calibrate gives it the scale of its variances (bench/results/auto.txt). EVALUATIONS: its
+    factor, inverse and predictor. */
 enum { EXACT_WARM_LEAST = 1000, EXACT_WARM_MOST = 1500, EXACT_WARM_STEPS = 40 };
 static const double EXACT_EVALUATIONS = 1;
 static ptrdiff_t exact_warm_rows(ptrdiff_t n)
@@ -185,7 +186,8 @@ static void plan_exact(plan *p, options *o, ptrdiff_t n, double D)
 	char warm[40];
 	exact_warm(warm, sizeof warm, n);
 	option_store(o, OPT_BASIS, copy_text("exact"));
-	if (!o->given[OPT_CALIBRATE]) option_store(o, OPT_CALIBRATE, copy_text("on"));
+	if (!o->given[OPT_CALIBRATE] && !o->given[OPT_FREEZE])
+		option_store(o, OPT_CALIBRATE, copy_text("on"));
 	if (!o->given[OPT_WARM]) option_store(o, OPT_WARM, copy_text(warm));
 	plan_steps(p, o, EXACT_STEPS);
 	p->flops += exact_least(n, D);
@@ -267,7 +269,9 @@ static double plan_least(const options *o, const dataset *d, double D, ptrdiff_t
 		double sgpr = 60 * pass_flops((double)n, (double)M, D);
 		/* Of more rows one of some races beside fewer points. */
 		ptrdiff_t exact = n <= EXACT_ROWS ? n : EXACT_LEAST;
-		return has_exact(d) && n <= SGPR_ROWS ? fmin(sgpr, exact_least(exact, D)) : sgpr;
+		return has_exact(d) && n <= SGPR_ROWS && distinct > n / 2 && exact_fits(exact)
+					   ? fmin(sgpr, exact_least(exact, D))
+					   : sgpr;
 	}
 	plan_q_points(n, distinct, &beta, &gamma);
 	return LEAST_STEPS * q_step_flops(o, d, beta, gamma);
@@ -458,12 +462,14 @@ static void plan_print(const plan *p, const options *o, const dataset *d, const 
 {
 	const int ids[] = {OPT_BASIS, OPT_BETA, OPT_GAMMA, by_clock(o) ? OPT_MINUTES : OPT_ITERS,
 			OPT_WARM, OPT_PATIENCE, OPT_FIT_Q};
+	int scaled = is_exact(basis_of(o)) && strcmp(o->value[OPT_CALIBRATE], "on") == 0;
 	if (!p->made || o->given[OPT_QUIET]) return;
 	fprintf(stderr, "auto: %td rows:", d->train.n);
 	for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
 		if (o->value[ids[i]] && !(ids[i] == OPT_GAMMA && !basis_of(o)->gamma) &&
 				!same_value(o->value[ids[i]], option_list[ids[i]].preset))
 			fprintf(stderr, " --%s %s", option_list[ids[i]].name, o->value[ids[i]]);
+	if (scaled) fprintf(stderr, " --calibrate on");
 	for (size_t i = 0; p->many && i < sizeof of_many_classes / sizeof *of_many_classes; i++)
 		fprintf(stderr, " --%s \"%s\"", option_list[of_many_classes[i]].name,
 				o->value[of_many_classes[i]]);

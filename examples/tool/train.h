@@ -1269,14 +1269,29 @@ static void give_back(training *t)
 	t->step += done;
 }
 
-/*  As many rows that say that variances are right, and the least factor of these: of twice the same row
-    each is right about the other, a new one need not be. */
+/*  Variances count as right in this many rows more, and get no smaller factor than LEAST: two copies of
+    a row predict each other well, but not a new row. */
 static const double LOO_PRIOR = 10, LOO_LEAST = 0.1;
 
 /*  The factor of variances for n rows whose squared errors over variances have this mean. */
 static double loo_scale(double squares, double n)
 {
 	return fmax(LOO_LEAST, (n * squares + LOO_PRIOR) / (n + LOO_PRIOR));
+}
+
+/*  The most that an exact model's variances can grow within their bounds. */
+static double loo_most(const training *t)
+{
+	double most = HUGE_VAL, bound = exact_variance(t->d->train.n);
+	for (int i = 0; i < odvgp_slot_count(t->model); i++) {
+		const odvgp_slot *slot = odvgp_slot_at(t->model, i);
+		if (!is_kernel_slot(slot, "variance")) continue;
+		double *v = take_doubles(slot->count, 1);
+		odvgp_get(t->model, slot->name, v, slot->count, NULL);
+		for (ptrdiff_t k = 0; k < slot->count; k++) most = fmin(most, bound / v[k]);
+		free(v);
+	}
+	return most;
 }
 
 /*  An exact model's variances of y: the hyperparameters, often the evidence of some rows alone, are all
@@ -1288,7 +1303,9 @@ static void calibrate_exact(training *t)
 	if (strcmp(t->o->value[OPT_CALIBRATE], "on") != 0 || odvgp_loo(t->model, &before, NULL)) return;
 	double scale = loo_scale(before.squares, n);
 	/* The noise stays above its floor. */
-	if (scale < 1) scale = fmin(1, fmax(scale, 2 * EXACT_NOISE / noise));
+	double least = 2 * odvgp_model_config(t->model)->lik.noise_floor / noise;
+	if (scale < 1) scale = fmin(1, fmax(scale, least));
+	else scale = fmax(1, fmin(scale, 0.999 * loo_most(t)));
 	if (odvgp_scale_y(t->model, sqrt(scale), NULL) || odvgp_loo(t->model, &after, NULL)) return;
 	t->scale_y = sqrt(scale);
 	if (t->quiet) return;

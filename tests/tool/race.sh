@@ -242,6 +242,16 @@ for noise in 1 1e-6; do
     check "exact: and says by how much (noise $noise)" test \
         "$(grep -c '^note: standard deviations of y are multiplied by .*left out' on.txt) $(grep -c 'deviations of y' off.txt) $(grep -c '"scale_y"' on.json)" = "1 0 1"
 done
+race --data band.csv --basis exact --kernel 'rbf(ard, 3, variance=900)' --noise 1e-6 --warm off --iters 0 --calibrate on \
+    --test-fraction 0.3 --model t.odvgp >t.json 2>err.txt
+check "exact: as far as the bounds of the kernel's variance allow it" grep -q '"scale_y": 1.05' t.json
+race --data band.csv --basis exact --noise 1 --warm off --iters 0 --folds 2 --calibrate on >t.json 2>err.txt
+race --data band.csv --basis exact --noise 1 --warm off --iters 0 --folds 2 --calibrate off >t2.json 2>err.txt
+check "exact: --folds test what --calibrate leaves" holds "$(value t.json loglik) > $(value t2.json loglik) + 0.3"
+head -n 200 band.csv >short.csv
+race --data short.csv --model t.odvgp >t.json 2>err.txt
+race --data short.csv --calibrate auto --model t2.odvgp >t2.json 2>err2.txt
+check "calibrate: auto is the default" sh -c 'grep -q -e "--basis exact.* --calibrate on" err.txt && grep -q -e "--basis exact.* --calibrate on" err2.txt'
 made 22 2600 'a = 3 * normal(); b = 3 * normal(); print a "," b "," sin(a) + sin(b)' >exact.csv
 race --data exact.csv --test-fraction 0.1 --basis exact --warm 1000:40 --iters 3 --model t.odvgp >t.json 2>err.txt
 check "exact: the variance of n rows without noise is bounded, n times that at most 1e13 of the noise" holds \
