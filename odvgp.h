@@ -1784,6 +1784,7 @@ ODVGP_API odvgp_status odvgp_set_prior(odvgp_model *model, const char *name, odv
 ODVGP_API odvgp_status odvgp_scale_f(
 		odvgp_model *model, odvgp_real mean, odvgp_real scale, odvgp_info *info);
 
+#ifndef ODVGP_FLOAT_ONLY
 /*	Multiply the standard deviations of y by `scale` and keep its means: the kernel's variances, the
 	noise's, fixed ones too, and q become those of a Gaussian whose covariances are scale^2 times as
 	large. An exact model needs no further odvgp_fit_q.
@@ -1797,6 +1798,7 @@ ODVGP_API odvgp_status odvgp_scale_y(odvgp_model *model, odvgp_real scale, odvgp
 	Returns	E_ARG (no EXACT; no odvgp_fit_q of these parameters since the model was made or loaded) */
 ODVGP_API odvgp_status odvgp_loo(
 		const odvgp_model *model, odvgp_loo_result *out, odvgp_info *info);
+#endif
 
 /*	Replace config.optim.lr and .natgrad_step, for example to fall over the steps for which there is
 	time. Steps count from the model's first; NULL keeps a schedule. */
@@ -17152,10 +17154,12 @@ struct odvgp_model {
 	gp__params par;
 	gp__tape tape;
 	gp__state state;
+#ifndef ODVGP_FLOAT_ONLY
 	/* of the last odvgp_fit_q of an exact model; its r^T (K + s I)^-1 r; the weight of its rows and
 	   outputs, 0: there is none */
 	odvgp_loo_result loo;
 	double loo_quadratic, loo_weight;
+#endif
 	/* functions of the likelihood, targets, classes (0 without CLASSES); classes, or the
 	   Gaussian's noises */
 	ptrdiff_t F, T, classes, extent;
@@ -24082,10 +24086,13 @@ ODVGP_API odvgp_status odvgp_scale_f(
 {
 	if (!gp__model_ok(m)) return gp__is_null(info, "model");
 	odvgp_status s = gp__scale_by(m, mean, scale, 0, info);
-	if (!s) m->loo_weight = 0; /* it was that of the noise */
+#ifndef ODVGP_FLOAT_ONLY
+	if (!s) m->loo_weight = 0; /* rows left out had other variances */
+#endif
 	return s;
 }
 
+#ifndef ODVGP_FLOAT_ONLY
 ODVGP_API odvgp_status odvgp_scale_y(odvgp_model *m, odvgp_real scale, odvgp_info *info)
 {
 	if (!gp__model_ok(m)) return gp__is_null(info, "model");
@@ -24110,6 +24117,7 @@ ODVGP_API odvgp_status odvgp_loo(
 	*out = m->loo;
 	return ODVGP_OK;
 }
+#endif
 
 /*	Gamma's scales D / sqrt(k) (odvgp_gamma_coords), a tile of columns at a time, in A's memory. */
 static void gp__renew_scales(gp__unit *u)
@@ -27635,6 +27643,9 @@ static void gp__copy_state(odvgp_model *to, const odvgp_model *from)
 	GP__FOR(i, to->units) gp__copy_unit(&to->unit[i], &from->unit[i]);
 #ifndef ODVGP_FLOAT_ONLY
 	gp__copy_lbfgs(&to->lbfgs, &from->lbfgs);
+	to->loo = from->loo;
+	to->loo_quadratic = from->loo_quadratic;
+	to->loo_weight = from->loo_weight;
 #endif
 	to->tape.events = from->tape.events;
 	to->warm_due = from->warm_due;
@@ -27643,9 +27654,6 @@ static void gp__copy_state(odvgp_model *to, const odvgp_model *from)
 #ifndef ODVGP_NO_MALLOC
 	to->allocator = from->allocator;
 #endif
-	to->loo = from->loo;
-	to->loo_quadratic = from->loo_quadratic;
-	to->loo_weight = from->loo_weight;
 	gp__touch_all(to);
 	to->state = from->state; /* of which touching invalidates parts */
 }
