@@ -1792,9 +1792,9 @@ ODVGP_API odvgp_status odvgp_scale_f(
 			likelihood) */
 ODVGP_API odvgp_status odvgp_scale_y(odvgp_model *model, odvgp_real scale, odvgp_info *info);
 
-/*	Exact models: each row predicted from all others with the hyperparameters of all ([GPML] eqs. 5.10
-	to 5.12), computed by the last odvgp_fit_q. A row of weight w is an observation with 1 / w of the
-	noise. odvgp_scale_y with the root of `squares` maximises logp.
+/*	Exact models: each row predicted from all others with the hyperparameters of all ([GPML] eqs.
+	5.10 to 5.12), computed by the last odvgp_fit_q. A row of weight w is an observation with 1 / w
+	of the noise. odvgp_scale_y with the root of `squares` maximises logp.
 	Returns	E_ARG (no EXACT; no odvgp_fit_q of these parameters since the model was made or loaded) */
 ODVGP_API odvgp_status odvgp_loo(
 		const odvgp_model *model, odvgp_loo_result *out, odvgp_info *info);
@@ -19266,7 +19266,7 @@ static void gp__collapsed_reverse(gp__node *nd)
 	  log(2 pi s e / w) / 2 - w log(2 pi s e) / 2.
 	  dK = (w w^T - P (K + s I)^-1) / 2, dr = -w, with w = (K + s I)^-1 r.
 	  The factor L, then L^-1, takes the memory of dK, for a gradient the inverse that of K;
-	  aux: w [P,n], the inverse's diagonal [n]. --- */
+	  aux: w [P,n], without a gradient also the inverse's diagonal [n]. --- */
 
 /*	w = L^-T L^-1 r and the diagonal of L^-T L^-1, in one pass over L^-1. */
 static void gp__evidence_solve(const gp__node *nd, const odvgp_real *L_inverse)
@@ -19279,7 +19279,7 @@ static void gp__evidence_solve(const gp__node *nd, const odvgp_real *L_inverse)
 	GP__FOR(i, n) {
 		const odvgp_real *row = L_inverse + i * n;
 		GP__FOR(p, P) isa->axpy(i + 1, isa->dot(i + 1, row, r->v + p * r->ld), row, w + p * n);
-		GP__FOR(j, i + 1) diagonal[j] += row[j] * row[j];
+		GP__FOR(j, nd->needs_grad ? 0 : i + 1) diagonal[j] += row[j] * row[j];
 	}
 }
 
@@ -24063,11 +24063,11 @@ static odvgp_status gp__scale_by(
 	const gp__wide most = GP__W(HUGE_VAL);
 	if (!(mean > 0 && mean < most && scale > 0 && scale < most))
 		return gp__refuse(info, ODVGP_E_ARG, "mean, scale", "must be finite and above 0");
+	const odvgp_slot *noises = &m->par.slot[m->slot_lik_params];
 	for (int write = 0; write < 2; write++) {
 		odvgp_status s = ODVGP_OK;
 		if (noise)
-			GP__EACH_VALUE(i, &m->par.slot[m->slot_lik_params])
-				if (!s) s = gp__values_scale(m, i, 1, scale * scale, write, info);
+			s = gp__values_scale(m, noises->offset, noises->count, scale * scale, write, info);
 		GP__EACH_UNIT(u, m) {
 			if (!s && gp__is_last(u)) s = gp__unit_scale_f(u, mean, scale, write, info);
 			if (s) return s;

@@ -642,6 +642,12 @@ TEST(the_costlier_entry_has_to_be_clearly_better)
 	CHECK(race_wins(&r, &list[0], &list[1]));
 	a[1] = (odvgp_real)0.4; /* differences 0 -0.6 0 1: 0.1 +- 0.33 */
 	CHECK(!race_wins(&r, &list[0], &list[1]) && race_wins(&r, &list[1], &list[0]));
+	/* Predictions that are far dearer outweigh a training that is cheaper, others do not. */
+	list[1].serve_flops = 21, list[0].serve_flops = 1;
+	CHECK(race_is_costlier(&r, &list[1], &list[0]) && !race_is_costlier(&r, &list[0], &list[1]));
+	CHECK(race_wins(&r, &list[0], &list[1]) && !race_wins(&r, &list[1], &list[0]));
+	list[1].serve_flops = 19;
+	CHECK(race_is_costlier(&r, &list[0], &list[1]) && !race_is_costlier(&r, &list[1], &list[0]));
 	/* A constant target: rounding is all that differs, whatever they cost. */
 	for (int k = 0; k < 2; k++) {
 		for (int i = 0; i < 4; i++) a[i] = b[i] + (odvgp_real)(k ? -1e-6 : 1e-6);

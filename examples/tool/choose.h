@@ -69,7 +69,7 @@ typedef struct choice {
 	double *held_Y;
 	/* The fold of each row; NULL: none. And are the dataset's rows on the disk? */
 	int *fold, stored;
-	/* Of a candidate that is exact. */
+	/* Training rows of an exact candidate. */
 	ptrdiff_t exact_rows;
 	const workers *w;
 	odvgp_isa isa;
@@ -438,7 +438,7 @@ static const char *choice_judge(void *user, const race *r, race_entry *e)
 		   squares = 0;
 	if (!e->moments) return NULL;
 	if (c->likelihood[k] == ODVGP_LIKELIHOOD_STUDENTT) return judge_student(r, e);
-	if (is_exact(basis_of(&c->o[k])) && strcmp(c->o[k].value[OPT_CALIBRATE], "on") == 0) {
+	if (scales_exact(&c->o[k])) {
 		const double *own = e->Y_valid ? e->Y_valid : r->Y_valid, *all = e->Y ? e->Y : r->Y;
 		judge_exact(e, c->fold ? all : own, n);
 	}

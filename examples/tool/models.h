@@ -140,6 +140,12 @@ static const basis *basis_of(const options *o)
 	return basis_named(OPT_BASIS, o->value[OPT_BASIS], strlen(o->value[OPT_BASIS]));
 }
 
+/*  Does --calibrate scale an exact model's variances? Once the basis is settled. */
+static int scales_exact(const options *o)
+{
+	return is_exact(basis_of(o)) && strcmp(o->value[OPT_CALIBRATE], "on") == 0;
+}
+
 /*  With --minutes and without --iters the clock decides how many steps there are. */
 static int by_clock(const options *o)
 {

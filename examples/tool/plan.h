@@ -121,6 +121,7 @@ static int has_exact(const dataset *d)
 	return d->s.likelihood == ODVGP_LIKELIHOOD_GAUSSIAN && d->s.target_count == 1 && !d->disk &&
 		   d->train.n <= MANY_ROWS && has_rows_enough(d);
 }
+
 /*  An exact model may take this part of the memory that is free, or EXACT_BYTES where that is more or
     not known. */
 static const double EXACT_MEMORY = 0.5, EXACT_BYTES = 2.5e9;
@@ -462,14 +463,13 @@ static void plan_print(const plan *p, const options *o, const dataset *d, const 
 {
 	const int ids[] = {OPT_BASIS, OPT_BETA, OPT_GAMMA, by_clock(o) ? OPT_MINUTES : OPT_ITERS,
 			OPT_WARM, OPT_PATIENCE, OPT_FIT_Q};
-	int scaled = is_exact(basis_of(o)) && strcmp(o->value[OPT_CALIBRATE], "on") == 0;
 	if (!p->made || o->given[OPT_QUIET]) return;
 	fprintf(stderr, "auto: %td rows:", d->train.n);
 	for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
 		if (o->value[ids[i]] && !(ids[i] == OPT_GAMMA && !basis_of(o)->gamma) &&
 				!same_value(o->value[ids[i]], option_list[ids[i]].preset))
 			fprintf(stderr, " --%s %s", option_list[ids[i]].name, o->value[ids[i]]);
-	if (scaled) fprintf(stderr, " --calibrate on");
+	if (scales_exact(o)) fprintf(stderr, " --calibrate on");
 	for (size_t i = 0; p->many && i < sizeof of_many_classes / sizeof *of_many_classes; i++)
 		fprintf(stderr, " --%s \"%s\"", option_list[of_many_classes[i]].name,
 				o->value[of_many_classes[i]]);

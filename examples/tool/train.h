@@ -1300,7 +1300,7 @@ static void calibrate_exact(training *t)
 {
 	odvgp_loo_result before, after;
 	double noise = noise_of(t->model), n = (double)(t->d->train.n * t->d->s.target_count);
-	if (strcmp(t->o->value[OPT_CALIBRATE], "on") != 0 || odvgp_loo(t->model, &before, NULL)) return;
+	if (odvgp_loo(t->model, &before, NULL)) return;
 	double scale = loo_scale(before.squares, n);
 	/* The noise stays above its floor. */
 	double least = 2 * odvgp_model_config(t->model)->lik.noise_floor / noise;
@@ -1321,7 +1321,7 @@ static void calibrate(training *t)
 {
 	double before;
 	ptrdiff_t held = t->d->valid.n;
-	if (is_exact(t->basis)) calibrate_exact(t);
+	if (scales_exact(t->o)) calibrate_exact(t);
 	if (!t->all || watch_over(t->w->watch)) return;
 	watch_begin(t->w->watch, "scale of f");
 	scaling best = scaling_best(t, &before);
