@@ -17056,7 +17056,7 @@ typedef struct {
 struct gp__tape {
 	/* [nodes + 1], node[0] is none. NULL while a model is measured: *counted takes their place */
 	gp__node *node, *counted;
-	int nodes;
+	int nodes, tasks;     /* tasks: most that run at once */
 	gp__arena *arena;     /* while the tape is built */
 	size_t deferred;      /* bytes that gp__sums_layout places at the end */
 	size_t scratch_bytes; /* largest scratch of an operation */
@@ -17070,7 +17070,6 @@ struct gp__tape {
 	odvgp_status failed;         /* of the operation that runs forward */
 	odvgp_info *info, *own_info; /* the caller's, or NULL; its substitute, for rows */
 	ptrdiff_t tile, rows;        /* most rows of a tile; of the current one */
-	int tasks;                   /* most that run at once */
 	size_t keep;                 /* bytes that a node may keep for its adjoint */
 	uint64_t clock;
 	gp__sums *sums;
@@ -17140,6 +17139,15 @@ typedef struct {
 	unsigned char *theirs;
 } gp__reader;
 
+#ifndef ODVGP_FLOAT_ONLY
+/*	What odvgp_loo gives; r^T (K + s I)^-1 r; the weight of the rows times the outputs, 0 before
+	odvgp_fit_q. */
+typedef struct {
+	odvgp_loo_result result;
+	double quadratic, weight;
+} gp__loo;
+#endif
+
 struct odvgp_model {
 	uint32_t magic;
 	int units;
@@ -17155,10 +17163,7 @@ struct odvgp_model {
 	gp__tape tape;
 	gp__state state;
 #ifndef ODVGP_FLOAT_ONLY
-	/* of the last odvgp_fit_q of an exact model; its r^T (K + s I)^-1 r; the weight of its rows and
-	   outputs, 0: there is none */
-	odvgp_loo_result loo;
-	double loo_quadratic, loo_weight;
+	gp__loo *loo; /* of an exact model, else NULL */
 #endif
 	/* functions of the likelihood, targets, classes (0 without CLASSES); classes, or the
 	   Gaussian's noises */
@@ -23657,11 +23662,11 @@ static void gp__fit_loo(const gp__fit *f, double bound)
 			quadratic += error * (double)GP__V(r, p, i);
 			logs += log((double)C[i]);
 		}
-	m->loo.squares = squares / count;
-	m->loo.logp = 0.5 * ((logs - squares) / count - gp__log_2pi);
-	m->loo.bound = bound;
-	m->loo_quadratic = quadratic;
-	m->loo_weight = (double)P * (double)(nd->in[3] ? m->tape.sums->weight : (gp__wide)n);
+	m->loo->result.squares = squares / count;
+	m->loo->result.logp = 0.5 * ((logs - squares) / count - gp__log_2pi);
+	m->loo->result.bound = bound;
+	m->loo->quadratic = quadratic;
+	m->loo->weight = (double)P * (double)(nd->in[3] ? m->tape.sums->weight : (gp__wide)n);
 }
 
 /*	Exact GP regression as O(M)'s predictor: Z = X, q_mu = (K + s I)^-1 r, q_diag = 1 / s. */
@@ -24087,7 +24092,7 @@ ODVGP_API odvgp_status odvgp_scale_f(
 	if (!gp__model_ok(m)) return gp__is_null(info, "model");
 	odvgp_status s = gp__scale_by(m, mean, scale, 0, info);
 #ifndef ODVGP_FLOAT_ONLY
-	if (!s) m->loo_weight = 0; /* rows left out had other variances */
+	if (!s && m->loo) m->loo->weight = 0; /* rows left out had other variances */
 #endif
 	return s;
 }
@@ -24099,12 +24104,13 @@ ODVGP_API odvgp_status odvgp_scale_y(odvgp_model *m, odvgp_real scale, odvgp_inf
 	if (!gp__has_noise(&m->cfg)) return gp__unsupported(info, "likelihood", "must be Gaussian");
 	odvgp_status s = gp__scale_by(m, 1, scale, 1, info);
 	if (s) return s;
+	if (!m->loo) return ODVGP_OK;
 	double square = (double)scale * (double)scale, less = 1 / square - 1;
-	odvgp_loo_result *loo = &m->loo;
-	loo->bound -= 0.5 * (m->loo_weight * log(square) + m->loo_quadratic * less);
+	odvgp_loo_result *loo = &m->loo->result;
+	loo->bound -= 0.5 * (m->loo->weight * log(square) + m->loo->quadratic * less);
 	loo->logp -= 0.5 * (log(square) + loo->squares * less);
 	loo->squares /= square;
-	m->loo_quadratic /= square;
+	m->loo->quadratic /= square;
 	return ODVGP_OK;
 }
 
@@ -24112,9 +24118,9 @@ ODVGP_API odvgp_status odvgp_loo(
 		const odvgp_model *m, odvgp_loo_result *out, odvgp_info *info)
 {
 	if (!gp__model_ok(m) || !out) return gp__is_null(info, out ? "model" : "out");
-	if (!m->state.fitted || m->cfg.objective != ODVGP_OBJECTIVE_EXACT || !(m->loo_weight > 0))
+	if (!m->state.fitted || !m->loo || !(m->loo->weight > 0))
 		return gp__refuse(info, ODVGP_E_ARG, "model", "needs odvgp_fit_q of an exact model first");
-	*out = m->loo;
+	*out = m->loo->result;
 	return ODVGP_OK;
 }
 #endif
@@ -27278,6 +27284,10 @@ static void gp__model_layout(odvgp_model *m, gp__arena *a)
 	m->nat_R.at = gp__take(a, matrices, 1);
 	m->nat_t = gp__take(a, vectors, 1);
 	m->data_sd = gp__take(a, 1, m->data_sds);
+#ifndef ODVGP_FLOAT_ONLY
+	m->loo = c->objective == ODVGP_OBJECTIVE_EXACT ? GP__TAKE(a, gp__loo, 1) : NULL;
+	if (carve && m->loo) m->loo->weight = 0;
+#endif
 	m->kept.at = gp__take(a, m->par.positive + m->data_sds, 1);
 	m->tape.rule = gp__take(a, 1, gp__rule_numbers(m->tape.lik_nodes));
 	m->tape.jitter_absolute = c->jitter.absolute;
@@ -27643,9 +27653,7 @@ static void gp__copy_state(odvgp_model *to, const odvgp_model *from)
 	GP__FOR(i, to->units) gp__copy_unit(&to->unit[i], &from->unit[i]);
 #ifndef ODVGP_FLOAT_ONLY
 	gp__copy_lbfgs(&to->lbfgs, &from->lbfgs);
-	to->loo = from->loo;
-	to->loo_quadratic = from->loo_quadratic;
-	to->loo_weight = from->loo_weight;
+	if (to->loo) *to->loo = *from->loo;
 #endif
 	to->tape.events = from->tape.events;
 	to->warm_due = from->warm_due;
