@@ -445,6 +445,7 @@ static int run_train(options *o)
 	if (d.disk) d.disk->owned = 1;
 	else table_free(&read);
 	levels_kernel(o, &d.s);
+	mode_check(o, &d);
 	workers_start(&w, o);
 	w.watch->start = begin;
 	choice *race = choice_begin(o, &d, &w, isa, &notes);
@@ -474,6 +475,7 @@ static int run_train(options *o)
 	if (!resume) ready = model_start(model, o, &d, &w);
 	training_begin(&t, &d, &w, model, block);
 	training_calibrates(&t, &d, o, isa);
+	mode_begin(&t);
 	print_start(&t, &d, &notes);
 	/* With a checkpoint beside the model --quiet says, too, which was taken. */
 	if (t.quiet && resume && file_exists(resumed)) tell_text(notes.at);

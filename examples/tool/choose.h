@@ -127,7 +127,10 @@ static int choice_tries(const options *o, const dataset *d)
 }
 
 /*  The part of all operations that a race may add. */
-static double race_share(const dataset *d) { return d->valid.n ? RACE_SHARE_SHORT : RACE_SHARE; }
+static double race_share(const dataset *d)
+{
+	return d->valid.n && !d->calibrates ? RACE_SHARE_SHORT : RACE_SHARE;
+}
 
 /*  From how many rows on there is a race. */
 static ptrdiff_t race_begins(const dataset *d)

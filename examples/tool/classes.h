@@ -83,7 +83,7 @@ static int calibrates(const options *o, const schema *s, ptrdiff_t rows)
 {
 	const char *text = o->value[OPT_CALIBRATE];
 	if (strcmp(o->value[OPT_BASIS], "exact") == 0) return 0;
-	if (strcmp(text, "many") == 0) return has_many_classes(s) && rows >= CALIBRATED_ROWS;
+	if (strcmp(text, "many") == 0) return has_classes(s->likelihood) && rows >= CALIBRATED_ROWS;
 	return strcmp(text, "on") == 0;
 }
 

@@ -229,6 +229,7 @@ static void candidate_train(comparison *all, candidate *c)
 	c->config = *odvgp_model_config(model);
 	training_begin(&t, &all->d, &all->w, model, block);
 	training_calibrates(&t, &all->d, &c->o, all->isa);
+	mode_begin(&t);
 	if (!t.quiet)
 		fprintf(stderr, "%s: beta %td, gamma %td, %s, %td steps\n", c->label,
 				LAST_LAYER(&c->config).M, LAST_LAYER(&c->config).M_gamma, training_text(&c->config),

@@ -153,8 +153,12 @@ enum {
     X(CALIBRATE, "calibrate", "auto|on|off", "auto", TRAIN, \
       "classes: hold out as many rows, scale f's mean and sd by their likelihood, " \
       "and give them back for a tenth more steps; --basis exact: scale sd_y by leave-one-out " \
-      "errors; auto: on for exact models that --basis auto chooses, and for 6 or more classes " \
-      "and 2000 or more rows") \
+      "errors; auto: on for exact models that --basis auto chooses, and for classes of 2000 " \
+      "or more rows") \
+    X(MODE, "mode", "auto|off|GAMMA:FACTOR", "auto", TRAIN, \
+      "classes by orth or hybrid: after the last step, so many gamma points for the mean, at the " \
+      "posterior's mode for kernel variances FACTOR times as large; auto: with --calibrate, " \
+      "where the rows held out gain") \
     X(BATCH, "batch", "B", "1024", FIT | KEPT, "rows of a minibatch") \
     X(GAMMA_BATCH, "gamma-batch", "B", "64", FIT | KEPT, \
       "gamma points sampled for the KL of a step; 0: all") \

@@ -117,13 +117,24 @@ typedef struct training {
 	int warm_starts;
 	/* Why a step failed. */
 	char reason[300];
-	/* With --calibrate: what a model of all rows is made of; else NULL. */
+	/* With --calibrate: all rows; else NULL. What another model is made of. */
 	dataset *all;
 	options *settings;
 	odvgp_isa isa;
 	/* The factors of f's mean and sd, and of an exact model's sd of y; 0: none. */
 	double scale_f[2], scale_y;
+	/* --mode: the most gamma points, 0: none; those that are chosen, and the factor of the kernel's
+	   variances; seconds of the last search, without and with its scaling, and those that are left for
+	   all after the last step. */
+	ptrdiff_t mode_most, mode_gamma;
+	double mode_factor, mode_seconds, try_seconds, reserve;
 } training;
+
+/*  --mode as it has been chosen. */
+static void mode_text(const training *t, char *text, size_t size)
+{
+	snprintf(text, size, "%td:%g", t->mode_gamma, t->mode_factor);
+}
 
 /* ---- progress ---- */
 
@@ -687,7 +698,7 @@ static int fit_q_is_left_out(const training *t)
 /*  What comes after the steps: q's optimum, an evaluation and the bound. */
 static double seconds_of_end(const training *t)
 {
-	return t->evaluate_seconds / fmax(1, t->history_count) + seconds_of_bound(t) +
+	return t->evaluate_seconds / fmax(1, t->history_count) + seconds_of_bound(t) + t->reserve +
 		   (fit_q_is_left_out(t) ? 0 : seconds_of_fit_q(t));
 }
 
@@ -972,6 +983,11 @@ static void print_train_json(const training *t, const outcome *r)
 	json_count(&b, "iters", t->step);
 	json_text(&b, "stopped", stop_words[r->reason]);
 	if (t->scale_f[0] > 0) json_numbers(&b, "scale_f", t->scale_f, 2);
+	if (t->mode_gamma) {
+		char text[40];
+		mode_text(t, text, sizeof text);
+		json_text(&b, "mode", text);
+	}
 	if (t->scale_y > 0) json_number(&b, "scale_y", t->scale_y);
 	json_number(&b, "seconds", r->seconds);
 	json_number(&b, "ms_per_iter", r->ms);
@@ -1171,14 +1187,14 @@ static void train_end_q(training *t, stop_reason reason)
 
 static void training_calibrates(training *t, dataset *d, options *o, odvgp_isa isa)
 {
+	t->settings = o;
+	t->isa = isa;
 	if (!d->calibrates) return;
 	if (!has_classes(d->s.likelihood))
 		die(BAD_INPUT, "--calibrate: only for classes and --basis exact; the likelihood is %s",
 				likelihood_text(d->s.likelihood));
 	if (o->given[OPT_RESUME]) die(BAD_INPUT, "--calibrate and --resume exclude each other");
 	t->all = d;
-	t->settings = o;
-	t->isa = isa;
 }
 
 /*  How f is rescaled: logarithms of the factor of its mean, and of its standard deviation. */
@@ -1186,6 +1202,8 @@ typedef struct scaling {
 	double mean, sd;
 	/* Of a validation row: log-likelihood, and the same with the prior. */
 	double loglik, score;
+	/* Of each of them; NULL: there is none. */
+	double *logp;
 } scaling;
 
 /*  Scores the scaling `of` by the validation rows, whose targets the library sees as Y, with the prior
@@ -1197,6 +1215,7 @@ static void scaling_try(training *t, double *Y, scaling *of)
 	odvgp_server server;
 	double *logp = NULL, sum = 0;
 	of->loglik = of->score = -HUGE_VAL;
+	of->logp = NULL;
 	if (!odvgp_scale_f(t->model, exp(of->mean), exp(of->sd), NULL) &&
 			!odvgp_freeze(t->model, NULL, t->predictor_block, t->predictor_size, NULL) &&
 			!odvgp_server_from_block(
@@ -1205,8 +1224,11 @@ static void scaling_try(training *t, double *Y, scaling *of)
 	snapshot_restore(&t->before, &t->block);
 	if (!logp) return;
 	for (ptrdiff_t i = 0; i < p->n; i++) sum += logp[i];
-	free(logp);
-	if (!isfinite(sum)) return;
+	if (!isfinite(sum)) {
+		free(logp);
+		return;
+	}
+	of->logp = logp;
 	of->loglik = sum / (double)p->n;
 	of->score = (sum - 0.5 * (of->mean * of->mean + of->sd * of->sd)) / (double)p->n;
 }
@@ -1215,7 +1237,7 @@ static void scaling_try(training *t, double *Y, scaling *of)
     halved where they do not: to a twentieth. *before: log-likelihood without one. */
 static scaling scaling_best(training *t, double *before)
 {
-	scaling best = {0, 0, 0, 0};
+	scaling best = {0, 0, 0, 0, NULL};
 	double step[2] = {0.4, -0.4};
 	double *room = take_doubles(t->d->valid.n, 2),
 		   *Y = library_targets(t->d, t->d->valid.Y, t->d->valid.n, room);
@@ -1225,15 +1247,32 @@ static scaling scaling_best(training *t, double *before)
 	for (int tries = 0; tries < 40 && !watch_over(t->w->watch); tries++) {
 		int k = fabs(step[1]) > fabs(step[0]);
 		if (fabs(step[k]) < 0.04) break;
-		scaling next = {best.mean + (k ? 0 : step[0]), best.sd + step[k], 0, 0};
+		scaling next = {best.mean + (k ? 0 : step[0]), best.sd + step[k], 0, 0, NULL};
 		scaling_try(t, Y, &next);
 		if (next.score > best.score) {
+			free(best.logp);
 			best = next;
 			step[k] *= 1.4;
-		} else step[k] *= -0.5;
+		} else {
+			free(next.logp);
+			step[k] *= -0.5;
+		}
 	}
 	free(room);
 	return best;
+}
+
+/*  Another model takes the place of the training's, which the caller frees. */
+static void training_use(training *t, odvgp_model *model, model_block block)
+{
+	t->model = model;
+	t->block = block;
+	free(t->before.at);
+	t->before.at = NULL;
+	if (!t->predictor_block) return;
+	free(t->predictor_block);
+	t->predictor_size = odvgp_predictor_size(model, NULL);
+	t->predictor_block = take(t->predictor_size, 1);
 }
 
 /*  A model of all rows gets the parameters, and a tenth more steps of the last sizes. */
@@ -1262,11 +1301,227 @@ static void give_back(training *t)
 	free(unused.at);
 	if (s && s != ODVGP_E_STOPPED) die_of(s, &info, "--calibrate");
 	free(t->block.at);
-	free(t->before.at);
-	t->before.at = NULL;
-	t->model = model;
-	t->block = block;
+	training_use(t, model, block);
 	t->step += done;
+}
+
+/* ---- many gamma points at the posterior's mode ---- */
+
+/*  The most points; operations of a search; its steps; factors of the kernel's variances. The bound of few
+    points, which pays for their variance, ends at a smoother kernel than is best for the mean of many
+    (bench/results/classes-mode.txt). Of --minutes all searches and scalings get RESERVE, the last one
+    for all rows. */
+enum { MODE_GAMMA = 6000, MODE_LEAST = 500, MODE_STEPS = 20 };
+static const double MODE_FLOPS = 3e11, MODE_STEEPER = 4, MODE_STEEPEST = 1024, MODE_RESERVE = 0.3,
+					MODE_SHARE = 0.05;
+
+/*  Of a search on n rows. */
+static double mode_flops(const odvgp_config *c, double n, double gamma)
+{
+	double M = (double)c->layer[0].M, P = (double)c->layer[0].P, F = M + gamma;
+	return n * (F * F + 2 * M * gamma) + 3 * F * F * F +
+		   1.3 * MODE_STEPS * F * (n * (50 + 3 * config_width(c) + 4 * P) + 4 * P * F);
+}
+
+/*  Is the mean a sum over points that may be many, of functions whose likelihood has one mode? */
+static int mode_suits(const odvgp_config *c, odvgp_likelihood kind)
+{
+	int mean = c->layer[0].mean_part, patches = c->layer[0].patches.height > 0;
+	return (mean == ODVGP_MEAN_PART_ORTH || mean == ODVGP_MEAN_PART_HYBRID) && c->layers == 1 &&
+		   !patches && !c->independent && has_classes(kind) && kind != ODVGP_LIKELIHOOD_ROBUSTMAX &&
+		   !(c->lik.link_jitter > 0);
+}
+
+/*  As many points as there are operations for; 0: no more than the model has. */
+static ptrdiff_t mode_points(const training *t)
+{
+	const odvgp_config *c = odvgp_model_config(t->model);
+	double n = (double)t->d->train.n, most = MODE_FLOPS;
+	ptrdiff_t gamma = smaller(MODE_GAMMA, t->d->train.n),
+			  least = larger(c->layer[0].M_gamma, MODE_LEAST);
+	if (!mode_suits(c, t->d->s.likelihood)) return 0;
+	if (t->limit > 0)
+		most = fmin(most, MODE_SHARE * t->limit * EFFICIENCY * measured_rate(t->w, 0));
+	while (gamma >= least && mode_flops(c, n, (double)gamma) > most) gamma = gamma * 9 / 10;
+	return gamma >= least ? gamma / 10 * 10 : 0;
+}
+
+/*  Reads --mode GAMMA:FACTOR; returns 0 if it is auto or off. */
+static int mode_given(const options *o, ptrdiff_t *gamma, double *factor)
+{
+	const char *text = o->value[OPT_MODE], *p = text;
+	if (strcmp(text, "auto") == 0 || strcmp(text, "off") == 0) return 0;
+	*factor = NAN;
+	*gamma = parse_index(&p);
+	const char *end = *p == ':' ? table__number(p + 1, factor) : NULL;
+	if (*gamma < 1 || !end || *end || !(*factor > 0 && *factor <= MODE_STEEPEST))
+		die(BAD_INPUT, "--mode %s: must be auto, off or GAMMA:FACTOR, as 2000:4, FACTOR at most %g",
+				text, MODE_STEEPEST);
+	return 1;
+}
+
+/*  The same before there is a model. */
+static void mode_check(const options *o, const dataset *d)
+{
+	double factor;
+	ptrdiff_t gamma;
+	if (!mode_given(o, &gamma, &factor)) return;
+	if (!has_classes(d->s.likelihood))
+		die(BAD_INPUT, "--mode: only for classes; the likelihood is %s",
+				likelihood_text(d->s.likelihood));
+	if (d->disk) die(BAD_INPUT, "--mode: not where rows stay on the disk");
+}
+
+/*  Before the first step. */
+static void mode_begin(training *t)
+{
+	if (mode_given(t->o, &t->mode_gamma, &t->mode_factor)) {
+		if (!mode_suits(odvgp_model_config(t->model), t->d->s.likelihood))
+			die(BAD_INPUT, "--mode: only for one layer of points of --basis orth or hybrid, and "
+						   "not for --likelihood robustmax");
+		t->mode_gamma = t->mode_most = smaller(t->mode_gamma, t->d->train.n);
+	} else if (t->all && strcmp(t->o->value[OPT_MODE], "auto") == 0) t->mode_most = mode_points(t);
+	if (t->mode_most) t->reserve = MODE_RESERVE * t->limit;
+}
+
+/*  Multiplies the variances of all kernels. */
+static odvgp_status mode_scale(odvgp_model *model, double factor, odvgp_info *info)
+{
+	odvgp_status s = ODVGP_OK;
+	for (int i = 0; i < odvgp_slot_count(model) && !s; i++) {
+		const odvgp_slot *slot = odvgp_slot_at(model, i);
+		if (!is_kernel_slot(slot, "variance")) continue;
+		double *v = take_doubles(slot->count, 1);
+		s = odvgp_get(model, slot->name, v, slot->count, info);
+		for (ptrdiff_t k = 0; k < slot->count; k++) v[k] *= factor;
+		if (!s) s = odvgp_set(model, slot->name, v, slot->count, info);
+		free(v);
+	}
+	return s;
+}
+
+/*  The search, for variances times `factor`, which then become again what they were. */
+static odvgp_status mode_fit(odvgp_model *model, const dataset *d, double factor,
+		const odvgp_watch *watch, odvgp_info *info)
+{
+	size_t size = odvgp_fit_mode_scratch(model, info);
+	if (!size) return info->status;
+	void *scratch = has_memory((double)size) ? malloc(size) : NULL;
+	odvgp_status s = scratch ? mode_scale(model, factor, info) : ODVGP_E_MEMORY;
+	if (!s)
+		s = odvgp_fit_mode(
+				model, d->train.X, d->Y, MODE_STEPS, NULL, watch, scratch, size, info);
+	if (!s) s = odvgp_scale_f(model, 1, 1 / sqrt(factor), info);
+	free(scratch);
+	return s;
+}
+
+/*  A model of d's rows with the parameters of `from`, but `gamma` gamma points and its mean at the mode.
+    Returns a block without memory where there is none for it, or no time. */
+static model_block mode_make(training *t, const odvgp_model *from, const dataset *d, ptrdiff_t gamma,
+		double factor, odvgp_model **model)
+{
+	double begin = now();
+	odvgp_info info = no_info;
+	bytes unused = {NULL, 0, 0};
+	odvgp_config c = model_config(t->settings, d, t->w, t->isa, &unused);
+	model_block block = {NULL, 0};
+	free(unused.at);
+	c.layer[0].M_gamma = gamma;
+	block.size = odvgp_model_size(&c, &info);
+	if (block.size && has_memory((double)block.size)) block.at = malloc(block.size);
+	if (!block.at) return block;
+	watch_begin(t->w->watch, "mode of %td gamma points", gamma);
+	odvgp_watch watch = library_watch(t->w->watch);
+	odvgp_status s = odvgp_model_init(model, &c, block.at, block.size, &info);
+	if (!s) s = odvgp_init_data(*model, d->train.X, d->Y, &watch, &info);
+	if (!s) s = race_copy(*model, from, &info);
+	if (!s) s = mode_fit(*model, d, factor, &watch, &info);
+	watch_end(t->w->watch);
+	t->mode_seconds = now() - begin;
+	if (!s) return block;
+	free(block.at);
+	block.at = NULL;
+	return block;
+}
+
+/*  Is `next` better than `best` by more than a standard error? It is dearer to predict with. */
+static int mode_is_better(const scaling *best, const scaling *next, ptrdiff_t n)
+{
+	double sum = 0, squares = 0;
+	if (!next->logp || !best->logp) return 0;
+	for (ptrdiff_t i = 0; i < n; i++) sum += next->logp[i] - best->logp[i];
+	for (ptrdiff_t i = 0; i < n; i++) {
+		double more = next->logp[i] - best->logp[i] - sum / (double)n;
+		squares += more * more;
+	}
+	return sum > sqrt(squares);
+}
+
+/*  Of --minutes there has to be time for another try, as long as the last one, and for all rows. */
+static int mode_timely(const training *t)
+{
+	double need = t->try_seconds + 1.2 * t->mode_seconds;
+	return !watch_over(t->w->watch) &&
+		   (!(t->limit > 0) || t->label || now() - t->begin + need < t->limit);
+}
+
+/*  Tries a factor of the variances of `old`; whether its best scaling becomes *top. */
+static int mode_try(training *t, const odvgp_model *old, double factor, scaling *top)
+{
+	odvgp_model *model;
+	double unused, begin = now();
+	model_block block = mode_make(t, old, t->d, t->mode_most, factor, &model);
+	if (!block.at) return 0;
+	training_use(t, model, block);
+	scaling next = scaling_best(t, &unused);
+	free(block.at);
+	t->try_seconds = now() - begin;
+	int better = next.loglik > top->loglik;
+	free(better ? top->logp : next.logp);
+	if (!better) return 0;
+	*top = next;
+	t->mode_factor = factor;
+	return 1;
+}
+
+/*  Tries factors from MODE_STEEPER on, up while that helps, or else 1. Where the best is better than
+    `best`, this becomes its scaling. The training's model stays. */
+static void mode_choose(training *t, scaling *best)
+{
+	odvgp_model *old = t->model;
+	model_block old_block = t->block;
+	scaling top = {0, 0, -HUGE_VAL, -HUGE_VAL, NULL};
+	double factor = t->mode_gamma ? t->mode_factor : MODE_STEEPER;
+	int given = t->mode_gamma > 0;
+	mode_try(t, old, factor, &top);
+	while (!given && factor < MODE_STEEPEST && mode_timely(t) &&
+			mode_try(t, old, MODE_STEEPER * factor, &top))
+		factor *= MODE_STEEPER;
+	if (!given && factor <= MODE_STEEPER && mode_timely(t)) mode_try(t, old, 1, &top);
+	training_use(t, old, old_block);
+	if (given ? top.logp != NULL : mode_is_better(best, &top, t->d->valid.n)) {
+		free(best->logp);
+		*best = top;
+		t->mode_gamma = t->mode_most;
+	} else {
+		free(top.logp);
+		t->mode_gamma = 0;
+	}
+}
+
+/*  The model of all rows gets the points. */
+static void mode_take(training *t, const dataset *d)
+{
+	odvgp_model *model, *old = t->model;
+	model_block before = t->block,
+				block = mode_make(t, old, d, t->mode_gamma, t->mode_factor, &model);
+	if (!block.at) {
+		t->mode_gamma = 0;
+		return;
+	}
+	training_use(t, model, block);
+	free(before.at);
 }
 
 /*  Variances count as right in this many rows more, and get no smaller factor than LEAST: two copies of
@@ -1322,11 +1577,18 @@ static void calibrate(training *t)
 	double before;
 	ptrdiff_t held = t->d->valid.n;
 	if (scales_exact(t->o)) calibrate_exact(t);
+	t->reserve = 0;
+	watch_allow(t->w->watch, end_of_minutes(t), 0);
+	if (!t->all && t->mode_gamma) mode_take(t, t->d);
 	if (!t->all || watch_over(t->w->watch)) return;
 	watch_begin(t->w->watch, "scale of f");
 	scaling best = scaling_best(t, &before);
 	watch_end(t->w->watch);
+	if (t->mode_most) mode_choose(t, &best);
+	t->reserve = t->mode_gamma ? 1.2 * t->mode_seconds : 0;
 	give_back(t);
+	if (t->mode_gamma) mode_take(t, t->all);
+	free(best.logp);
 	t->scale_f[0] = exp(best.mean);
 	t->scale_f[1] = exp(best.sd);
 	if (odvgp_scale_f(t->model, t->scale_f[0], t->scale_f[1], NULL))
@@ -1337,6 +1599,9 @@ static void calibrate(training *t)
 			"note: f's mean is multiplied by %.3g, its sd by %.3g: %td rows held out have the "
 			"log-likelihood %.5g, before %.5g; they were given back\n",
 			t->scale_f[0], t->scale_f[1], held, best.loglik, before);
+	if (t->mode_gamma)
+		fprintf(stderr, "note: its mean is the posterior's mode, of %td gamma points: --mode %td:%g\n",
+				t->mode_gamma, t->mode_gamma, t->mode_factor);
 }
 
 /*  Evaluates after the last step, unless that is done already. */
@@ -1344,7 +1609,7 @@ static metrics evaluate_end(training *t)
 {
 	const evaluation *last = t->history_count ? &t->history[t->history_count - 1] : NULL;
 	int there = last && last->step >= (double)t->step && (last->test.n || !t->d->test.n),
-		scaled = t->scale_f[0] > 0 || t->scale_y > 0;
+		scaled = t->scale_f[0] > 0 || t->scale_y > 0 || t->mode_gamma;
 	if ((there && !t->fitted && !scaled) || evaluate(t, 1))
 		return t->history[t->history_count - 1].test;
 	memset(t->sums, 0, (size_t)t->d->s.target_count * sizeof *t->sums);
@@ -1402,13 +1667,14 @@ static void record_metrics(bytes *b, const char *rows, odvgp_likelihood kind, co
 				m->loglik_raw);
 }
 
-/*  Says so where the bound is not above that of f = 0 in all rows. Weights of classes change both. */
+/*  Says so where the bound is not above that of f = 0 in all rows. Weights of classes change both; the
+    mode is not the bound's maximum. */
 static void note_nothing_learned(const training *t, double elbo)
 {
 	int classes = t->d->s.targets[0].level_count;
 	double row = elbo / (double)t->d->train.n, chance = -log((double)classes);
 	if (!has_classes(t->d->s.likelihood) || classes < 2 || t->d->class_weight || t->quiet ||
-			!(row < chance + 1e-3))
+			t->mode_gamma || !(row < chance + 1e-3))
 		return;
 	fprintf(stderr,
 			"note: nothing has been learned: elbo per row, %.4f, is not above %.4f, which the same "
@@ -1453,12 +1719,20 @@ static void save_record(training *t, const outcome *r, double saving)
 	record_metrics(&record, "test", d->s.likelihood, &r->test);
 	schema_read(&s, r->path, user.at, user.used);
 	settings_add(&s, "results", record.at);
-	if (t->scale_f[0] > 0) {
+	if (t->scale_f[0] > 0 || t->mode_gamma) {
 		char text[40];
 		snprintf(text, sizeof text, "%td", t->step);
 		settings_add(&s, "steps", text);
+	}
+	if (t->scale_f[0] > 0) {
+		char text[40];
 		snprintf(text, sizeof text, "%.6g, %.6g", t->scale_f[0], t->scale_f[1]);
 		settings_add(&s, "scale_f", text);
+	}
+	if (t->mode_gamma) {
+		char text[40];
+		mode_text(t, text, sizeof text);
+		settings_add(&s, "mode", text);
 	}
 	if (t->scale_y > 0) {
 		char text[24];

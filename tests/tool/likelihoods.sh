@@ -76,6 +76,27 @@ fi
 check "calibrate: only for classes" refuses "only for classes" train --data named.csv --calibrate on $m
 check "calibrate: not with --resume" refuses "exclude each other" train --data kinds.csv \
     --resume calibrated.odvgp --calibrate on
+# A chessboard of 8 x 8 squares, of which 20 points see little.
+awk 'BEGIN { srand(3); print "a,b,kind"; for (i = 0; i < 1200; i++) { x = rand(); y = rand()
+    print x "," y ",k" (int(8 * x) + int(8 * y)) % 3 } }' </dev/null >board.csv
+b="--data board.csv --target kind --basis orth --beta 20 --gamma 20 --iters 60 --set lik.nodes=4 --threads 1 --seed 3"
+for mode in off auto 600:16; do
+    "$tool" train $b --calibrate on --mode $mode --test-fraction 0.2 --model mode-$mode.odvgp --json >mode-$mode.json 2>mode-$mode.txt
+done
+check "mode: many points gain where few see little" holds \
+    "$(value mode-auto.json loglik) > $(value mode-off.json loglik) + 0.2"
+check "mode: the choice is said as an option, and kept" sh -c 'grep -q "^note: its mean is the .*: --mode [1-9][0-9]*:[1-9]" mode-auto.txt &&
+    grep -q "\"mode\": \"[1-9][0-9]*:[1-9]" mode-auto.json && ! grep -q "\"mode\"" mode-off.json'
+check "mode: what is given is taken" test "$(values mode-600:16.json gamma) $(value mode-600:16.json mode)" = "600 600:16"
+"$tool" train $b --mode 600:16 --test-fraction 0.2 --model t.odvgp --json >t.json 2>err.txt
+check "mode: given, it needs no rows held out" holds \
+    "$(value t.json n_train) == 960 && $(value t.json gamma) == 600 && $(value t.json loglik) > $(value mode-off.json loglik)"
+check "mode: of a likelihood with one" refuses "only for classes" train --data named.csv --mode 60:4 $m
+check "mode: of many gamma points" refuses "points of --basis orth or hybrid" train --data board.csv --target kind \
+    --basis coupled --mode 60:4
+for text in 60 0:4 60:0 60:-1 60:9999 60:4x a; do
+    check "mode: $text is none" refuses "must be auto, off or GAMMA:FACTOR" train $b --mode $text
+done
 cut -d, -f1,2 kinds.csv >unlabelled.csv
 "$tool" predict --model two-classes.odvgp --data unlabelled.csv --json --out t.csv >t.json
 check "predict: no labels, no metrics of classes" test "$(values t.json accuracy brier ece confusion \
