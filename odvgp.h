@@ -186,8 +186,8 @@ CONTENTS   (search for a tag with its arrows)
 									FARTHEST and RANDOM, outputs that share a kernel, one shard,
 									defaults in config.reproduce, arrays below 65,536 rows and
 									columns; other configs return E_UNSUPPORTED or E_SIZE. Leaves
-									out readers, odvgp_fit_q, odvgp_upper_bound, warm starts, moments
-									and paths, odvgp_online, odvgp_compact, odvgp_export, model files to
+									out readers, odvgp_fit_q, odvgp_fit_mode, odvgp_upper_bound, warm
+									starts, moments and paths, odvgp_online, odvgp_compact, odvgp_export, model files to
 									save, odvgp_config_set, odvgp_kernel_text and calls of watches.
 									odvgp_info gets status, what and row, odvgp_events counts. Includes
 									ODVGP_NO_MALLOC, _NO_STDIO and _NO_SIMD; the masks below save
@@ -882,10 +882,10 @@ typedef enum odvgp_phase {
 	ODVGP_PHASE_INIT,       /* odvgp_init_data, in distances to M points */
 	ODVGP_PHASE_WARM_ADAM,  /* odvgp_warm_start, in iterations */
 	ODVGP_PHASE_WARM_LBFGS, /* the same; may converge before `total` */
-	/* odvgp_fit_q and the start of odvgp_fit_mode, in rows; done = total while they solve */
+	/* odvgp_fit_q and the start of odvgp_fit_mode, in rows; done = total from there on */
 	ODVGP_PHASE_FIT_Q,
 	ODVGP_PHASE_STEP,       /* odvgp_fit, in steps */
-	ODVGP_PHASE_FIT_MODE,   /* odvgp_fit_mode, in steps */
+	ODVGP_PHASE_FIT_MODE,   /* odvgp_fit_mode, in steps; may end before `total` */
 	ODVGP_PHASE_COUNT
 } odvgp_phase;
 
@@ -1608,7 +1608,7 @@ ODVGP_API odvgp_status odvgp_reader_scales(
 	config.shards. Each rank computes the sums of its shards, the ranks exchange them in log2(size)
 	rounds, and all do the rest alike. size is a power of two and at most config.shards.
 	All ranks must make the calls that read rows in the same order: initial values, scales, warm
-	starts, steps, odvgp_elbo, odvgp_fit_q, odvgp_upper_bound. A rank reads the rows of its own shards
+	starts, steps, odvgp_elbo, odvgp_fit_q, odvgp_fit_mode, odvgp_upper_bound. A rank reads the rows of its own shards
 	and those sampled for initial values and warm starts, which are the rows that one process uses.
 	This call compares the ranks' executables and tables (by their hashes), configs, all else that
 	their model files would hold, instruction sets and 100 values of libm, and names a difference. A
@@ -1728,19 +1728,21 @@ ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *model, const odvgp_real *X, cons
 
 /*	Set q's mean to the mode of the posterior among the functions that the member's mean can be,
 	for a likelihood that is log-concave: the maximum of
-		sum_i weight_i log p(y_i | f(x_i)) - |mean|^2 / 2,
+		J = sum_i weight_i log p(y_i | f(x_i)) - |mean|^2 / 2,
 	with the KL's norm of the mean ([GPML] eq. 3.12; no variance of q enters). The covariance of q,
 	the kernel and all else stay. So the mean can have thousands of gamma points, which steps fit
 	slowly: classes by a rough kernel gain most. Recalibrate the variances afterwards, with
-	odvgp_scale_f on rows held out. L-BFGS, in coordinates in which the problem is well conditioned,
-	takes at most `steps` steps, 10 to 30 for 3 digits of the loss, from the current mean; it never
-	falls. Fixed slots keep their values.
-		report	NULL, or: step, expected_loglik (the first sum) and kl (|mean|^2 / 2) where it ended,
-				converged, evaluations
-	Returns	E_NOT_PD | E_UNSUPPORTED (a likelihood that is not log-concave, or LAPLACE, which has a
+	odvgp_scale_f on rows held out. L-BFGS takes at most `steps` steps from the current mean: 10 to
+	30 for 3 digits where log p bends by about 1, as for classes, more for counts in thousands. J
+	does not fall; where no step raises it, q keeps its bits. Fixed slots keep their values.
+		report	NULL, or where it ended: elbo (J), expected_loglik and kl (its two terms), step,
+				evaluations, converged, stuck, lr (the last step's length)
+	Returns	E_NAN also if J is not finite, or rounding leaves no digit of |mean|^2 | E_NOT_PD |
+			E_UNSUPPORTED (a likelihood that is not log-concave, or LAPLACE, which has a
 			corner; lik.link_jitter; another objective than ELBO; HYBRID with q_mu fixed and a_gamma
 			not; mixed or independent functions, several layers)
-	Cost	as odvgp_fit_q, then O(N R (D + P) + P R^2) an evaluation, about one a step */
+	Cost	as odvgp_fit_q, then O(N (R (D + P) + M^2) + P R^2) an evaluation, about one a step; of
+			SOLVE-GP O(N R^2) */
 ODVGP_API size_t odvgp_fit_mode_scratch(const odvgp_model *model, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_fit_mode(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
 		ptrdiff_t steps, odvgp_report *report, const odvgp_watch *watch, void *scratch,
@@ -7543,6 +7545,7 @@ typedef struct {
 	/* link jitter, nodes [H], weights [H]; not for the Gaussian */
 	const odvgp_real *rule;
 	ptrdiff_t H;
+	int at_means;     /* 1: the rule has one node, t = 0 */
 	odvgp_real *work; /* gp__lik_work numbers */
 	/* Derivatives of the sum with respect to means, variances and values of parameters (not their
 	   logarithms), without the factor N/B. expect stores dmean and dvar [F,ld], and adds to dpar.
@@ -7558,6 +7561,7 @@ typedef struct {
 	const odvgp__simd *isa;
 	gp__wide jitter;
 	ptrdiff_t n, classes, H;
+	int at_means;
 	const odvgp_real *t, *w;
 	odvgp_real *y, *seen, *mean, *sd,
 			*f; /* seen: the row's weight; 0 for missing targets and rows beyond the job's */
@@ -7754,6 +7758,7 @@ static gp__lik_chunk gp__lik_chunk_of(const gp__lik_job *job, ptrdiff_t t, ptrdi
 	c.n = GP__MIN(job->n - from, GP__CHUNK);
 	c.classes = job->classes;
 	c.H = job->H;
+	c.at_means = job->at_means;
 	c.t = job->rule + 1;
 	c.w = c.t + c.H;
 	c.dpar = job->dpar;
@@ -8676,10 +8681,10 @@ static gp__softmax gp__softmax_of(const gp__lik_job *job, const gp__lik_chunk *c
 	return s;
 }
 
-/*	A rule of one node is the value at the means. */
+/*	Few classes have the product of their rules, as has one node at the means. */
 static int gp__softmax_tensor(const gp__lik_chunk *c, const gp__softmax *s)
 {
-	return s->J < GP__TENSOR_CLASSES || c->H == 1;
+	return s->J < GP__TENSOR_CLASSES || c->at_means;
 }
 
 /*	Differences at node h to d, the largest or 0 to c->a; returns the node's weight. Above
@@ -23192,28 +23197,39 @@ static odvgp_real gp__fit_mean_function(const gp__fit *f, ptrdiff_t i, ptrdiff_t
 	return mean;
 }
 
-/*	Phi, ld n, for the n rows in the tape's X, and r = Y - (mean function), if there is room for
-	it. */
+/*	Phi of n rows in the tape's X, ld n: A; gamma's columns of the kernel become R; A_v. */
+static void gp__fit_beta(const gp__fit *f, ptrdiff_t n)
+{
+	gp__fit_kernel(f, f->u->Z_beta, f->u->X, n, f->Phi);
+	odvgp_trsm(f->blas, 0, 0, f->M, n, f->node[f->u->L.id].v, f->M, f->Phi, n);
+}
+static void gp__fit_residual(const gp__fit *f, ptrdiff_t n)
+{
+	odvgp_gemm(f->blas, 1, 0, f->Mg, n, f->M, -1, f->W, f->Mg, f->Phi, n, 1, f->Phi + f->M * n, n);
+}
+static void gp__fit_whiten(const gp__fit *f, ptrdiff_t n)
+{
+	gp__fit_residual(f, n);
+	odvgp_trsm(f->blas, 0, 0, f->Mg, n, f->node[f->u->L_v.id].v, f->Mg, f->Phi + f->M * n, n);
+}
+
+/*	Phi, and r = Y - (mean function), if there is room for it. */
 static void gp__fit_features(gp__fit *f, ptrdiff_t n)
 {
 	const gp__unit *u = f->u;
 	const odvgp_model *m = f->m;
-	const odvgp_blas *blas = f->blas;
 	const gp__node *node = f->node, *Y = &node[m->Y.id];
-	odvgp_real *beta = f->Phi, *gamma = f->Phi + f->M * n;
+	odvgp_real *gamma = f->Phi + f->M * n;
 	ptrdiff_t P = u->P;
-	gp__fit_kernel(f, u->Z_beta, u->X, n, beta);
-	odvgp_trsm(blas, 0, 0, f->M, n, node[u->L.id].v, f->M, beta, n);
+	gp__fit_beta(f, n);
 	if (f->gamma) gp__fit_kernel(f, u->Z_gamma, u->X, n, gamma);
-	if (f->gamma == GP__WHITE_GAMMA || f->gamma == GP__RESIDUAL_GAMMA)
-		odvgp_gemm(blas, 1, 0, f->Mg, n, f->M, -1, f->W, f->Mg, beta, n, 1, gamma, n);
-	if (f->gamma == GP__WHITE_GAMMA)
-		odvgp_trsm(blas, 0, 0, f->Mg, n, node[u->L_v.id].v, f->Mg, gamma, n);
+	if (f->gamma == GP__RESIDUAL_GAMMA) gp__fit_residual(f, n);
+	if (f->gamma == GP__WHITE_GAMMA) gp__fit_whiten(f, n);
 	GP__FOR(p, f->r ? P : 0)
 		GP__FOR(i, n) f->r[p * n + i] = Y->v[p * Y->ld + i] - gp__fit_mean_function(f, i, p);
 	if (m->cfg.objective == ODVGP_OBJECTIVE_PARTLY) /* subtract the mean of the kept q(v) */
-		odvgp_gemm(blas, 0, 0, P, n, f->Mg, -1, node[u->block[GP__ON_GAMMA].white_mu.id].v, f->Mg,
-				gamma, n, 1, f->r, n);
+		odvgp_gemm(f->blas, 0, 0, P, n, f->Mg, -1, node[u->block[GP__ON_GAMMA].white_mu.id].v,
+				f->Mg, gamma, n, 1, f->r, n);
 	for (ptrdiff_t i = 0; i < n && m->root.id; i++) {
 		GP__FOR(j, f->F) f->Phi[j * n + i] /= node[m->root.id].v[i];
 		GP__FOR(p, f->r ? P : 0) f->r[p * n + i] /= node[m->root.id].v[i];
@@ -23250,13 +23266,17 @@ static odvgp_status gp__fit_tile(gp__fit *f, ptrdiff_t at, ptrdiff_t n, odvgp_in
 	ptrdiff_t P = f->u->P;
 	odvgp_status s = gp__tile_load(m, f->total.rows, at, n, info);
 	if (s) return s;
-	for (ptrdiff_t i = 0; i < m->T * n && m->y.missing; i++) {
+	for (ptrdiff_t i = 0; i < m->T * n && m->y.missing && f->r; i++) {
 		odvgp_real y = node->v[i / n * node->ld + i % n];
 		if (y != y)
 			return gp__fail(info, ODVGP_E_UNSUPPORTED, "Y", at + i % n, (double)y,
 					"a closed form takes no missing targets: leave out the row, or take steps");
 	}
 	gp__fit_features(f, n);
+	for (ptrdiff_t i = 0; i < n && !f->r && m->y.weights; i++) {
+		odvgp_real root = GP__SQRT(node->v[m->T * node->ld + i]);
+		GP__FOR(j, f->F) f->Phi[j * n + i] *= root;
+	}
 	odvgp_syrk(f->blas, 0, f->F, n, 1, f->Phi, n, NULL, 1, f->S, f->F);
 	if (f->blas->watcher) f->blas->watcher->at.done += n;
 	if (!f->r) return gp__stop_status(m, info);
@@ -23297,7 +23317,9 @@ static odvgp_status gp__fit_sums(gp__fit *f)
 	f->kk = sums->diag;
 	f->weight = sums->weight;
 	f->logs = sums->logs;
-	if (gp__finite(f->h, f->u->P * f->F) && f->rr - f->rr == 0) return ODVGP_OK;
+	double trace = 0;
+	GP__FOR(i, f->F) trace += (double)f->S[i * (f->F + 1)];
+	if (gp__finite(f->h, f->u->P * f->F) && f->rr - f->rr == 0 && trace - trace == 0) return ODVGP_OK;
 	return gp__fail(f->info, ODVGP_E_NAN, "X or Y", -1, f->rr, "a sum over the rows is not finite");
 }
 
@@ -24727,15 +24749,16 @@ static odvgp_status gp__lbfgs_step(
 	m the mean function. J is convex. L-BFGS minimises it in x = G^T w, with
 	G G^T = Lambda + Phi Phi^T / s: the Hessian would be I for a Gaussian likelihood of noise s, and
 	is nearly so where the curvature of -log p is near 1 / s. Before all that, O(N F^2 + F^3) once.
-	An evaluation, O(N F (D + P) + P F^2), needs the kernel's columns only, as Phi^T w = K^T v with
-		v_gamma = L_v^-T w_gamma (SOLVE-GP), else w_gamma     v_beta = L^-T (w_beta - W v_gamma)
-	W of ORTH, HYBRID and SOLVE-GP, 0 for a free mean; the gradient goes back the same way. */
+	An evaluation takes O(N (F (D + P) + M^2) + P F^2), of SOLVE-GP also O(N M Mg + N Mg^2): ORTH
+	and HYBRID need no R, as R^T w_gamma = K(Zg,X)^T w_gamma - A^T W w_gamma. So with v for w, in
+	which v_beta = w_beta - W w_gamma, f = A^T v_beta + K(Zg,X)^T v_gamma; the gradient goes back
+	the same way. */
 
 enum { GP__MODE_MEMORY = 10 };
 
 typedef struct {
 	gp__fit fit;
-	gp__total total;  /* of log p, and of h [P,F] = dlog p/df K^T */
+	gp__total total;  /* of log p, and of its gradient h [P,F] in v */
 	gp__lbfgs search; /* over the free weights [P,to - from] */
 	odvgp_real *v;    /* [P,F] */
 	odvgp_real *mean, *var, *dmean, *dvar; /* [P,ld] of a tile; var is 0 */
@@ -24777,14 +24800,9 @@ static void gp__mode_coefficients(const gp__mode *w)
 {
 	const gp__fit *f = &w->fit;
 	ptrdiff_t P = f->u->P, F = f->F, M = f->M, Mg = f->Mg;
-	const odvgp_real *L = f->node[f->u->L.id].v;
-	odvgp_real *beta = w->v, *gamma = w->v + M;
 	gp__copy(w->v, f->w, P * F);
-	if (f->gamma == GP__WHITE_GAMMA)
-		odvgp_trsm(f->blas, 1, 0, P, Mg, f->node[f->u->L_v.id].v, Mg, gamma, F);
-	if (f->gamma == GP__WHITE_GAMMA || f->gamma == GP__RESIDUAL_GAMMA)
-		odvgp_gemm(f->blas, 0, 1, P, M, Mg, -1, gamma, F, f->W, Mg, 1, beta, F);
-	odvgp_trsm(f->blas, 1, 0, P, M, L, M, beta, F);
+	if (f->gamma == GP__RESIDUAL_GAMMA)
+		odvgp_gemm(f->blas, 0, 1, P, M, Mg, -1, w->v + M, F, f->W, Mg, 1, w->v, F);
 }
 
 /*	h, the gradient in v, becomes that in w. */
@@ -24792,11 +24810,8 @@ static void gp__mode_back(const gp__mode *w, odvgp_real *h)
 {
 	const gp__fit *f = &w->fit;
 	ptrdiff_t P = f->u->P, F = f->F, M = f->M, Mg = f->Mg;
-	odvgp_trsm(f->blas, 1, 1, P, M, f->node[f->u->L.id].v, M, h, F);
-	if (f->gamma == GP__WHITE_GAMMA || f->gamma == GP__RESIDUAL_GAMMA)
+	if (f->gamma == GP__RESIDUAL_GAMMA)
 		odvgp_gemm(f->blas, 0, 0, P, Mg, M, -1, h, F, f->W, Mg, 1, h + M, F);
-	if (f->gamma == GP__WHITE_GAMMA)
-		odvgp_trsm(f->blas, 1, 1, P, Mg, f->node[f->u->L_v.id].v, Mg, h + M, F);
 }
 
 /*	Adds log p of n rows, and its gradient in v. */
@@ -24811,8 +24826,9 @@ static odvgp_status gp__mode_tile(gp__mode *w, ptrdiff_t at, ptrdiff_t n, odvgp_
 	ptrdiff_t P = u->P, M = f->M, Mg = f->Mg, ld = f->node[m->Y.id].ld;
 	odvgp_status s = gp__tile_load(m, w->total.rows, at, n, info);
 	if (s) return s;
-	gp__fit_kernel(f, u->Z_beta, u->X, n, f->Phi);
+	gp__fit_beta(f, n);
 	if (f->gamma) gp__fit_kernel(f, u->Z_gamma, u->X, n, gamma);
+	if (f->gamma == GP__WHITE_GAMMA) gp__fit_whiten(f, n);
 	GP__FOR(p, P)
 		GP__FOR(i, n) w->mean[p * ld + i] = gp__fit_mean_function(f, i, p);
 	odvgp_gemm(f->blas, 0, 0, P, n, M, 1, w->v, f->F, f->Phi, n, 1, w->mean, ld);
@@ -24820,7 +24836,7 @@ static odvgp_status gp__mode_tile(gp__mode *w, ptrdiff_t at, ptrdiff_t n, odvgp_
 		odvgp_gemm(f->blas, 0, 0, P, n, Mg, 1, w->v + M, f->F, gamma, n, 1, w->mean, ld);
 	gp__lik_job job = gp__expect_job(&f->node[m->expect.id], w->mean, w->var, n, &a);
 	job.rule = rule;
-	job.H = 1;
+	job.H = job.at_means = 1;
 	job.dmean = w->dmean;
 	job.dvar = w->dvar;
 	w->total.sums->expected += job.lik->expect(&job);
@@ -24940,6 +24956,23 @@ static odvgp_real gp__mode_noise(const odvgp_model *m)
 	return m->y.lik->flags & GP__LIK_CLASSES ? 4 : 1;
 }
 
+/*	C is a difference, whose small eigenvalues are rounding: what these may be below 0 is added. */
+static void gp__mode_prior(gp__fit *f)
+{
+	const gp__node *Z = &f->node[f->u->Z_gamma.id];
+	gp__mirror(f->prior, f->Mg);
+	GP__FOR(i, f->gamma == GP__RESIDUAL_GAMMA ? f->Mg : 0)
+		f->prior[i * (f->Mg + 1)] += 4 * GP__EPS * (odvgp_real)f->F *
+									 gp__unit_diag(f->u, Z->v + i * Z->ld);
+}
+
+/*	Are value and gradient numbers? A KL below 0 is rounding. */
+static int gp__mode_holds(const gp__mode *w)
+{
+	double loss = w->search.loss;
+	return loss - loss == 0 && gp__finite(w->search.g, w->search.n) && w->kl >= 0;
+}
+
 static odvgp_status gp__mode_begin(gp__mode *w, const gp__rows *rows, void *scratch, size_t bytes)
 {
 	gp__fit *f = &w->fit;
@@ -24956,19 +24989,23 @@ static odvgp_status gp__mode_begin(gp__mode *w, const gp__rows *rows, void *scra
 	gp__zero(w->var, f->u->P * f->node[f->m->Y.id].ld);
 	odvgp_status s = gp__fit_run(f);
 	if (s) return s;
-	gp__mirror(f->prior, f->Mg);
+	gp__mode_prior(f);
 	gp__fit_hold(f);
 	f->noise = gp__mode_noise(f->m);
 	if (f->to > f->from && (s = gp__fit_factor(f)) != ODVGP_OK) return s;
 	gp__mode_start(w);
 	w->search.n = f->u->P * (f->to - f->from);
 	gp__mode_take(w, w->search.x);
-	return gp__mode_gradient(w, &w->search.loss, w->search.g, f->info);
+	s = gp__mode_gradient(w, &w->search.loss, w->search.g, f->info);
+	if (s || gp__mode_holds(w)) return s;
+	return gp__fail(f->info, ODVGP_E_NAN, "q", -1, w->search.loss, "has no finite log p(y|f)");
 }
 
-static void gp__mode_report(const gp__mode *w, ptrdiff_t evaluations, odvgp_report *report)
+static void gp__mode_report(
+		const gp__mode *w, ptrdiff_t step, ptrdiff_t evaluations, odvgp_report *report)
 {
 	gp__report(w->fit.m, (odvgp_real)w->expected, (odvgp_real)w->kl, report);
+	report->step = step;
 	report->lr = (odvgp_real)w->search.length;
 	report->converged = w->search.converged;
 	report->stuck = w->search.stuck;
@@ -24980,45 +25017,60 @@ static odvgp_status gp__mode_search(gp__mode *w, ptrdiff_t steps, odvgp_report *
 	gp__fit *f = &w->fit;
 	gp__lbfgs *search = &w->search;
 	gp__problem problem = {gp__mode_loss, w, (double)f->N * (double)f->u->P};
-	odvgp_report told;
 	ptrdiff_t evaluations = 1, k = 0;
 	odvgp_status s = ODVGP_OK;
+	gp__mode_report(w, 0, evaluations, report);
 	for (; k < steps && !search->converged && !search->stuck && !s; k++) {
 		int moved = gp__lbfgs_iterate(search, &problem);
 		evaluations += search->evaluations;
-		if (search->stopped) return gp__stop_status(f->m, f->info);
-		if (!moved) { /* back from the last point that was tried */
+		if (search->stopped && (s = gp__read_status(f->m, f->info)) == ODVGP_OK)
+			s = gp__refuse(f->info, ODVGP_E_STOPPED, "watch", NULL);
+		if (!moved && !s) { /* back from the last point that was tried */
 			gp__mode_place(w, search->x);
 			s = gp__mode_gradient(w, &search->loss, search->g, f->info);
+			evaluations++;
 		}
-		gp__mode_report(w, evaluations, &told);
-		told.step = k + 1;
-		if (!s) s = gp__watch_at(f->m, ODVGP_PHASE_FIT_MODE, k + 1, steps, &told, f->info);
+		if (s) return s;
+		gp__mode_report(w, k + 1, evaluations, report);
+		s = gp__watch_at(f->m, ODVGP_PHASE_FIT_MODE, k + 1, steps, report, f->info);
 	}
-	gp__mode_report(w, evaluations, report);
-	report->step = k;
 	return s;
 }
 
+/*	w becomes the model's q. */
+static void gp__mode_store(gp__fit *f)
+{
+	gp__fit_stage(f->m);
+	gp__fit_put_gamma(f);
+	gp__fit_put_mean(f, GP__ON_BETA);
+	if (f->u->mean_part->gamma == GP__WHITE_GAMMA) gp__fit_put_mean(f, GP__ON_GAMMA);
+	if (!gp__stop_status(f->m, f->info)) gp__fit_take(f->u, GP__FIT_MEAN);
+	gp__end_loan(&f->m->par.lent, GP__LENT_OPTIMUM);
+}
+
+/*	A mean that is no better than before, because nothing is, keeps its bits. */
 static odvgp_status gp__mode_fit(
 		gp__mode *w, ptrdiff_t steps, odvgp_report *report, void *scratch, size_t bytes)
 {
 	gp__fit *f = &w->fit;
-	odvgp_model *m = f->m;
 	gp__rows rows = gp__rows_plain(f->X, f->Y, f->N);
-	odvgp_status s = gp__watch_at(m, ODVGP_PHASE_FIT_Q, 0, f->N, NULL, f->info);
+	odvgp_status s = gp__watch_at(f->m, ODVGP_PHASE_FIT_Q, 0, f->N, NULL, f->info);
 	if (!s) s = gp__mode_begin(w, &rows, scratch, bytes);
-	if (!s) s = gp__mode_search(w, steps, report);
-	if (!s && !gp__finite(f->w, f->u->P * f->F))
+	if (s) return s;
+	double before = w->search.loss;
+	gp__wide expected = w->expected, kl = w->kl;
+	s = gp__mode_search(w, steps, report);
+	if (!s && (!gp__mode_holds(w) || !gp__finite(f->w, f->u->P * f->F)))
 		s = gp__refuse(f->info, ODVGP_E_NAN, "q", "the mode is not finite");
 	if (s) return s;
-	gp__fit_stage(m);
-	gp__fit_put_gamma(f);
-	gp__fit_put_mean(f, GP__ON_BETA);
-	if (f->u->mean_part->gamma == GP__WHITE_GAMMA) gp__fit_put_mean(f, GP__ON_GAMMA);
-	gp__fit_take(f->u, GP__FIT_MEAN);
-	gp__end_loan(&m->par.lent, GP__LENT_OPTIMUM);
-	return ODVGP_OK;
+	if (w->search.loss < before) {
+		gp__mode_store(f);
+		return gp__stop_status(f->m, f->info);
+	}
+	report->expected_loglik = (odvgp_real)expected;
+	report->kl = (odvgp_real)kl;
+	report->elbo = (odvgp_real)expected - (odvgp_real)kl;
+	return gp__stop_status(f->m, f->info);
 }
 
 static odvgp_status gp__mode_check(const gp__fit *f)

@@ -107,7 +107,7 @@ static void check_stationary(fixture *a, const char *where)
 		assign(a, t->name, at);
 		CHECK_SAY(side[0] < J && side[1] < J &&
 						fabs(side[1] - side[0]) <=
-								BY_PRECISION(2e-3, 0.15) * (2 * J - side[0] - side[1]),
+								BY_PRECISION(2e-3, 0.25) * (2 * J - side[0] - side[1]),
 				"%s, %s: %.9g, at the mode %.9g, %.9g", where, t->name, side[0], J, side[1]);
 		free(at), free(moved);
 	}
@@ -317,6 +317,157 @@ TEST(weights_are_repeated_rows)
 	drop(&a), drop(&b);
 }
 
+/*  Missing targets have no part in the sum. */
+TEST(missing_targets_do_not_count)
+{
+	fixture a, b;
+	odvgp_report r;
+	double J;
+	odvgp_config c = pair_config(ORTH, ODVGP_COV_PART_DENSE, 30, 1, 5, 6);
+	CHECK_STATUS(odvgp_config_set(&c, "lik.kind=logit", NULL), ODVGP_OK);
+	c.lik.missing = 1;
+	test_seed = 811;
+	a = make_pair(ORTH, ODVGP_COV_PART_DENSE, &c, "rbf");
+	for (ptrdiff_t i = 0; i < 30; i++) a.Y[i] = (odvgp_real)(i % 4 ? a.Y[i] > 0 : (odvgp_real)NAN);
+	c.N = 22;
+	b = make_pair(ORTH, ODVGP_COV_PART_DENSE, &c, "rbf");
+	copy_slots(&b, &a, NULL);
+	for (ptrdiff_t i = 0, n = 0; i < 30; i++) {
+		if (i % 4 == 0) continue;
+		b.X[2 * n] = a.X[2 * i], b.X[2 * n + 1] = a.X[2 * i + 1];
+		b.Y[n++] = a.Y[i];
+	}
+	CHECK_STATUS(fit_mode(&a, 100, &r), ODVGP_OK);
+	J = (double)r.elbo;
+	CHECK_STATUS(fit_mode(&b, 100, &r), ODVGP_OK);
+	CHECK_SAY(fabs(J - (double)r.elbo) <= BY_PRECISION(1e-7, 1e-3) * fabs(J), "%.12g and %.12g", J,
+			(double)r.elbo);
+	drop(&a), drop(&b);
+}
+
+/*  Without a step all bits stay, in all coordinates; further calls do not lower the objective. */
+TEST(what_gains_nothing_keeps_its_bits)
+{
+	for (int param = 0; param < 3; param++) {
+		fixture a = make_kind(ORTH, ODVGP_COV_PART_DENSE, 4, param, 30);
+		odvgp_real *before = all_values(a.m), *after;
+		odvgp_report r;
+		double J = -HUGE_VAL;
+		CHECK_STATUS(fit_mode(&a, 0, NULL), ODVGP_OK);
+		after = all_values(a.m);
+		CHECK_SAY(!memcmp(before, after, (size_t)odvgp_param_count(a.m) * sizeof *before),
+				"param %d: moved", param);
+		for (int calls = 0; calls < 5; calls++) {
+			CHECK_STATUS(fit_mode(&a, 200, &r), ODVGP_OK);
+			CHECK_SAY((double)r.elbo >= J - BY_PRECISION(1e-12, 1e-5) * fabs(J), "%.17g after %.17g",
+					(double)r.elbo, J);
+			J = (double)r.elbo;
+		}
+		free(before), free(after);
+		drop(&a);
+	}
+}
+
+/*  C = Kg - W^T W of many near points is rounding: its negative eigenvalues must not lead J to
+    infinity. A start without a finite J is refused. */
+TEST(rounding_does_not_pass_for_a_mode)
+{
+	enum { N = 120, M = 40 };
+	odvgp_config c = pair_config(ORTH, ODVGP_COV_PART_DENSE, N, 1, M, M);
+	odvgp_real *zero, b = 900;
+	odvgp_report r;
+	fixture a;
+	double J;
+	c.jitter.absolute = 0;
+	c.jitter.relative = (odvgp_real)BY_PRECISION(1e-13, 1e-6);
+	test_seed = 815;
+	a = make_pair(ORTH, ODVGP_COV_PART_DENSE, &c, "rbf");
+	CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
+	set_number(a.m, "kernel.0.lengthscale", 2);
+	set_number(a.m, "noise_variance", 1e-3);
+	zero = NEW(odvgp_real, M);
+	memset(zero, 0, M * sizeof *zero);
+	assign(&a, "q_mu", zero);
+	assign(&a, "a_gamma", zero);
+	free(zero);
+	J = mode_value(&a);
+	CHECK_STATUS(fit_mode(&a, 60, &r), ODVGP_OK);
+	CHECK_SAY((double)r.elbo > J && (double)r.elbo < 4 * N && (double)r.kl >= 0, "%.9g from %.9g, KL %.9g",
+			(double)r.elbo, J, (double)r.kl);
+	drop(&a);
+	c = pair_config(BETA, ODVGP_COV_PART_DENSE, 30, 1, 5, 0);
+	CHECK_STATUS(odvgp_config_set(&c, "lik.kind=poisson", NULL), ODVGP_OK);
+	c.layer[0].mean_function = ODVGP_MEAN_FUNCTION_CONSTANT;
+	a = make_pair(BETA, ODVGP_COV_PART_DENSE, &c, "rbf");
+	for (ptrdiff_t i = 0; i < 30; i++) a.Y[i] = (odvgp_real)(i % 3);
+	assign(&a, "mean.c", &b);
+	CHECK_STATUS(fit_mode(&a, 5, &r), ODVGP_E_NAN);
+	drop(&a);
+}
+
+typedef struct {
+	const fixture *a;
+	int left;
+} late;
+static ptrdiff_t late_read(void *user, const ptrdiff_t *rows, ptrdiff_t n, odvgp_real *X, odvgp_real *Y)
+{
+	late *l = (late *)user;
+	if (l->left-- <= 0) return 0;
+	for (ptrdiff_t i = 0; i < n; i++) {
+		if (X) memcpy(X + 2 * i, l->a->X + 2 * rows[i], 2 * sizeof *X);
+		if (Y) Y[i] = l->a->Y[rows[i]];
+	}
+	return n;
+}
+
+/*  A reader gives the bits of memory; one that fails, at any call, changes nothing. */
+TEST(a_reader_that_fails_changes_nothing)
+{
+	int ended = 0;
+	for (int calls = 0; calls < 400 && !ended; calls += 1 + calls / 3) {
+		fixture a = make_kind(ORTH, ODVGP_COV_PART_DENSE, 4, 0, 30);
+		odvgp_real *before = all_values(a.m), *after, *X = a.X, *Y = a.Y;
+		late l = {&a, calls};
+		odvgp_reader reader;
+		odvgp_report r;
+		odvgp_status s;
+		size_t bytes;
+		void *block;
+		memset(&reader, 0, sizeof reader);
+		reader.read = late_read;
+		reader.user = &l;
+		bytes = odvgp_reader_size(a.m, NULL);
+		block = test_alloc(bytes);
+		CHECK_STATUS(odvgp_set_reader(a.m, &reader, block, bytes, NULL), ODVGP_OK);
+		memset(&r, 7, sizeof r);
+		{
+			size_t size = odvgp_fit_mode_scratch(a.m, NULL);
+			void *work = test_alloc(size);
+			s = odvgp_fit_mode(a.m, NULL, NULL, 8, &r, NULL, work, size, NULL);
+			free(work);
+		}
+		ended = !s;
+		after = all_values(a.m);
+		if (s) {
+			CHECK_SAY(s == ODVGP_E_IO, "%d calls: %s", calls, odvgp_status_text(s));
+			CHECK(!memcmp(before, after, (size_t)odvgp_param_count(a.m) * sizeof *before) &&
+					((unsigned char *)&r)[0] == 7);
+		} else {
+			fixture b = make_kind(ORTH, ODVGP_COV_PART_DENSE, 4, 0, 30);
+			odvgp_real *of_memory;
+			CHECK_STATUS(fit_mode(&b, 8, NULL), ODVGP_OK);
+			of_memory = all_values(b.m);
+			CHECK(!memcmp(of_memory, after, (size_t)odvgp_param_count(a.m) * sizeof *after));
+			free(of_memory);
+			drop(&b);
+		}
+		CHECK(a.X == X && a.Y == Y);
+		free(before), free(after), free(block);
+		drop(&a);
+	}
+	CHECK(ended);
+}
+
 static int stop_at(void *user, const odvgp_progress *at)
 {
 	int *left = (int *)user;
@@ -383,6 +534,10 @@ int main(int argc, char **argv)
 	RUN(fixed_means_stay);
 	RUN(nothing_free_is_a_report);
 	RUN(weights_are_repeated_rows);
+	RUN(missing_targets_do_not_count);
+	RUN(what_gains_nothing_keeps_its_bits);
+	RUN(rounding_does_not_pass_for_a_mode);
+	RUN(a_reader_that_fails_changes_nothing);
 	RUN(what_is_refused_or_stopped_changes_nothing);
 	return test_end();
 }

@@ -1341,7 +1341,7 @@ static ptrdiff_t mode_points(const training *t)
 			  least = larger(c->layer[0].M_gamma, MODE_LEAST);
 	if (!mode_suits(c, t->d->s.likelihood)) return 0;
 	if (t->limit > 0)
-		most = fmin(most, MODE_SHARE * t->limit * EFFICIENCY * measured_rate(t->w, 0));
+		most = fmin(most, MODE_SHARE * t->limit * measured_rate(t->w, 0));
 	while (gamma >= least && mode_flops(c, n, (double)gamma) > most) gamma = gamma * 9 / 10;
 	return gamma >= least ? gamma / 10 * 10 : 0;
 }
