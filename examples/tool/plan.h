@@ -213,7 +213,8 @@ static void plan_solve(plan *p, options *o, ptrdiff_t n, double D, ptrdiff_t dis
     own. Few rows get COUPLED with up to half of them as points; more get ORTH, whose mean uses gamma
     points at little cost; from MANY_ROWS on SOLVE-GP, whose variance uses them, too. After warm
     starts some hundred steps settle q and kernel (bench/first_hour.md). */
-enum { FEW_ROWS = 600, Q_POINTS = 200, LEAST_STEPS = 300 };
+/*  RACED_STEPS: as counted, which is three times too many for several functions. */
+enum { FEW_ROWS = 600, Q_POINTS = 200, LEAST_STEPS = 300, RACED_STEPS = 100 };
 
 /*  Natural steps that follow a kernel of a large variance. A step forgets the batches before it by its
     size, and a batch counts N / B times: with larger ones q is that of a few batches, far from all
@@ -275,7 +276,7 @@ static double plan_least(const options *o, const dataset *d, double D, ptrdiff_t
 					   : sgpr;
 	}
 	plan_q_points(n, distinct, &beta, &gamma);
-	return LEAST_STEPS * q_step_flops(o, d, beta, gamma);
+	return RACED_STEPS * q_step_flops(o, d, beta, gamma);
 }
 
 static void plan_q(plan *p, options *o, double budget, const dataset *d, ptrdiff_t distinct)
@@ -284,8 +285,9 @@ static void plan_q(plan *p, options *o, double budget, const dataset *d, ptrdiff
 	plan_q_points(n, distinct, &beta, &gamma);
 	double usual = n <= FEW_ROWS ? 600 : n < MANY_ROWS ? 1000 : 3000;
 	/* fewer points where many functions would leave no time for steps */
+	int least = p->both > 0 ? RACED_STEPS : LEAST_STEPS;
 	for (; o->value[OPT_MINUTES] && beta > 10; beta /= 2, gamma /= 2)
-		if (LEAST_STEPS * q_step_flops(o, d, beta, gamma) <= budget) break;
+		if (least * q_step_flops(o, d, beta, gamma) <= budget) break;
 	const char *name = !gamma ? "coupled" : n < MANY_ROWS ? "orth" : "solve";
 	double step = q_step_flops(o, d, beta, gamma),
 		   steps = fmin(usual, fmax(LEAST_STEPS, budget / step));
