@@ -1608,8 +1608,9 @@ ODVGP_API odvgp_status odvgp_reader_scales(
 	config.shards. Each rank computes the sums of its shards, the ranks exchange them in log2(size)
 	rounds, and all do the rest alike. size is a power of two and at most config.shards.
 	All ranks must make the calls that read rows in the same order: initial values, scales, warm
-	starts, steps, odvgp_elbo, odvgp_fit_q, odvgp_fit_mode, odvgp_upper_bound. A rank reads the rows of its own shards
-	and those sampled for initial values and warm starts, which are the rows that one process uses.
+	starts, steps, odvgp_elbo, odvgp_fit_q, odvgp_fit_mode, odvgp_upper_bound. A rank reads the rows
+	of its own shards and those sampled for initial values and warm starts, which are the rows that
+	one process uses.
 	This call compares the ranks' executables and tables (by their hashes), configs, all else that
 	their model files would hold, instruction sets and 100 values of libm, and names a difference. A
 	bad row, a failed read or a failed exchange on one rank is an error on all, with its row. A watch

@@ -218,6 +218,22 @@ TEST(entries_without_room_are_left_out)
 	CHECK_INT(w->list[1].rounds, 0);
 	CHECK(w->list[2].rounds >= 1 && w->list[3].rounds >= 1);
 	race_free(&w->r);
+	/* fewer race, and each does what it has to before its first score */
+	world_make(w);
+	CHECK_STATUS(race_run(&w->r), ODVGP_OK);
+	ptrdiff_t before = w->list[1].done;
+	int racing = 0, raced = 0;
+	for (int i = 0; i < ENTRIES; i++) racing += w->list[i].rounds > 0;
+	race_free(&w->r);
+	world_make(w);
+	for (int i = 0; i < ENTRIES; i++) w->list[i].least = before + 1;
+	CHECK_STATUS(race_run(&w->r), ODVGP_OK);
+	for (int i = 0; i < ENTRIES; i++) {
+		raced += w->list[i].rounds > 0;
+		CHECK(!w->list[i].rounds || w->list[i].done > before);
+	}
+	CHECK_SAY(raced >= 2 && raced < racing, "%d of %d", raced, racing);
+	race_free(&w->r);
 	world_make(w);
 	w->r.share = 1e-3;
 	CHECK_STATUS(race_run(&w->r), ODVGP_OK);

@@ -35,6 +35,8 @@ enum {
 	RACE_LEAST_ROWS = 500,
 	MOST_WARM = 8
 };
+/*  Twice the steps over which natural steps grow (plan_classes). */
+enum { CLASSES_LEAST = 40 };
 enum { FOLDS = 5, FOLDS_LEAST_ROWS = 100, FOLDS_TRIES = 7, EXACT_TRIES = 5 };
 /*  SHORT: where validation may end the winner's training long before its last step. */
 static const double RACE_SHARE = 1.0 / 3, RACE_SHARE_SHORT = 0.15;
@@ -129,7 +131,8 @@ static int choice_tries(const options *o, const dataset *d)
 /*  The part of all operations that a race may add. */
 static double race_share(const dataset *d)
 {
-	return d->valid.n && !d->calibrates ? RACE_SHARE_SHORT : RACE_SHARE;
+	int calibrates = d->calibrates && d->train.n < MANY_ROWS; /* alone: of more plan_patience, too */
+	return d->valid.n && !calibrates ? RACE_SHARE_SHORT : RACE_SHARE;
 }
 
 /*  From how many rows on there is a race. */
@@ -777,6 +780,7 @@ static void candidate_make(choice *c, int k, double flops, int follows)
 	e->fit_q = fit.s.likelihood == ODVGP_LIKELIHOOD_GAUSSIAN;
 	e->from = from ? 0 : -1;
 	e->steps = iters_of(o, c->fit.train.n);
+	e->least = has_classes(fit.s.likelihood) ? smaller(e->steps, CLASSES_LEAST) : 0;
 	e->step_flops = step_flops(&e->config);
 	e->start_flops = init_flops(&e->config);
 	if (e->from < 0) e->start_flops += warm_flops(o, &e->config);

@@ -63,6 +63,8 @@ typedef struct race_entry {
 	/* Of the whole training; and its operations: before the first step, of a step, of a score. */
 	ptrdiff_t steps;
 	double start_flops, step_flops, score_flops;
+	/* Before so many steps a score says nothing: it races only where each round has room for them. */
+	ptrdiff_t least;
 	/* Of what its training does after these steps with rows that it does not see in the race; and of
 	   a prediction. */
 	double rest_flops, serve_flops;
@@ -176,12 +178,15 @@ static double race_room(const race *r, const int *order, int count)
 /*  Operations of a round for each of `left` entries, one of which may win and then has added none. */
 static double race_each(double room, int rounds, int left) { return room / (rounds * (left - 1)); }
 
-/*  Have these entries room for a step in each round? */
+/*  Have these entries room for a step, or their least, in each round? */
 static int race_fits(const race *r, const int *order, int count)
 {
 	double each = race_each(race_room(r, order, count), race_rounds(count), count);
 	int fits = 1;
-	for (int k = 0; k < count; k++) fits &= each >= r->list[order[k]].step_flops;
+	for (int k = 0; k < count; k++) {
+		const race_entry *e = &r->list[order[k]];
+		fits &= each >= fmax(1, (double)e->least) * e->step_flops;
+	}
 	return fits;
 }
 

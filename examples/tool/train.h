@@ -1516,12 +1516,15 @@ static void mode_take(training *t, const dataset *d)
 	odvgp_model *model, *old = t->model;
 	model_block before = t->block,
 				block = mode_make(t, old, d, t->mode_gamma, t->mode_factor, &model);
-	if (!block.at) {
-		t->mode_gamma = 0;
+	if (block.at) {
+		training_use(t, model, block);
+		free(before.at);
 		return;
 	}
-	training_use(t, model, block);
-	free(before.at);
+	t->mode_gamma = 0;
+	if (t->quiet) return;
+	clear_bar(t);
+	fprintf(stderr, "note: --mode: left out, as there is no memory or time for it\n");
 }
 
 /*  Variances count as right in this many rows more, and get no smaller factor than LEAST: two copies of
@@ -1582,13 +1585,14 @@ static void calibrate(training *t)
 	if (!t->all && t->mode_gamma) mode_take(t, t->d);
 	if (!t->all || watch_over(t->w->watch)) return;
 	watch_begin(t->w->watch, "scale of f");
-	scaling best = scaling_best(t, &before);
+	scaling best = scaling_best(t, &before), plain = best;
 	watch_end(t->w->watch);
 	if (t->mode_most) mode_choose(t, &best);
+	free(best.logp);
 	t->reserve = t->mode_gamma ? 1.2 * t->mode_seconds : 0;
 	give_back(t);
 	if (t->mode_gamma) mode_take(t, t->all);
-	free(best.logp);
+	if (!t->mode_gamma) best = plain;
 	t->scale_f[0] = exp(best.mean);
 	t->scale_f[1] = exp(best.sd);
 	if (odvgp_scale_f(t->model, t->scale_f[0], t->scale_f[1], NULL))

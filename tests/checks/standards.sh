@@ -17,9 +17,9 @@ refused() { # name, what the error says, command...
     fi
 }
 
-if [ "$(wc -c <odvgp.h)" -le 1151000 ]; then passed=$((passed + 1)); else
+if [ "$(wc -c <odvgp.h)" -le 1169000 ]; then passed=$((passed + 1)); else
     failed=$((failed + 1))
-    echo "FAIL  size: odvgp.h has $(wc -c <odvgp.h) bytes; it may have 1,151,000"
+    echo "FAIL  size: odvgp.h has $(wc -c <odvgp.h) bytes; it may have 1,169,000"
 fi
 
 printf '#define ODVGP_IMPLEMENTATION\n#include "odvgp.h"\n' >"$dir/impl.c"
