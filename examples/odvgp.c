@@ -158,10 +158,11 @@ static const char train_help[] =
 		"held out than chance allows are inside the best one's 50 % bands, or to matern12, if\n"
 		"matern32 is clearly the best. studentt is refused where a normal distribution of its\n"
 		"means and variances loses more than it gains. An exact winner's sd_y get the size of the\n"
-		"errors of its rows, each left out (--calibrate). The race adds at most a third of all\n"
-		"counted operations, beside --patience 15 %, or where that is more by folds 1.5e12 and\n"
-		"with exact candidates 4.6e12 (some ten to thirty seconds), and has one model in memory\n"
-		"at a time. What was tried is printed and kept in the model (odvgp info), with\n"
+		"errors of its rows, each left out (--calibrate). The mean of classes gets thousands of\n"
+		"gamma points after the last step where rows held out gain (--mode). The race adds at\n"
+		"most a third of all counted operations, beside --patience 15 %, or where that is more\n"
+		"by folds 1.5e12 and with exact candidates 4.6e12 (some ten to thirty seconds), and has\n"
+		"one model in memory at a time. What was tried is printed and kept in the model, with\n"
 		"log-likelihoods from before rows came back, and for an exact model also what its\n"
 		"predictions cost. --auto-tries 1 is the first candidate without a race. There is none,\n"
 		"and with --auto-tries a note says why, with a --basis, --layers, --recipe or option of\n"
@@ -670,6 +671,8 @@ static void print_info_json(const model_file *f, const odvgp_model *model)
 	if (weights_text(&f->s)) json_text(&b, "class_weights", weights_text(&f->s));
 	if (settings_find(f->s.settings, "tried"))
 		json_text(&b, "tried", settings_find(f->s.settings, "tried"));
+	if (settings_find(f->s.settings, "mode"))
+		json_text(&b, "mode", settings_find(f->s.settings, "mode"));
 	if (f->results) json_text(&b, "results", f->results);
 	json_fields(&b, "inputs", f->s.inputs, f->s.input_count);
 	json_fields(&b, "targets", f->s.targets, f->s.target_count);
@@ -709,6 +712,8 @@ static void print_info_text(const model_file *f, const odvgp_model *model)
 	}
 	if (settings_find(f->s.settings, "tried"))
 		bytes_print(&b, "\ntried    %s", settings_find(f->s.settings, "tried"));
+	if (settings_find(f->s.settings, "mode"))
+		bytes_print(&b, "\nmode     --mode %s", settings_find(f->s.settings, "mode"));
 	bytes_print(&b, "\nsize     %td parameters, %zu bytes; to predict %zu\n",
 			odvgp_param_count(model), f->size, f->predictor_size);
 	write_report(&b);

@@ -87,6 +87,8 @@ check "mode: many points gain where few see little" holds \
     "$(value mode-auto.json loglik) > $(value mode-off.json loglik) + 0.2"
 check "mode: the choice is said as an option, and kept" sh -c 'grep -q "^note: its mean is the .*: --mode [1-9][0-9]*:[1-9]" mode-auto.txt &&
     grep -q "\"mode\": \"[1-9][0-9]*:[1-9]" mode-auto.json && ! grep -q "\"mode\"" mode-off.json'
+check "mode: info has it" sh -c '"$1" info --model mode-auto.odvgp | grep -q "^mode     --mode [1-9][0-9]*:[1-9]" &&
+    "$1" info --model mode-auto.odvgp --json | grep -q "\"mode\": \"[1-9]"' sh "$tool"
 check "mode: what is given is taken" test "$(values mode-600:16.json gamma) $(value mode-600:16.json mode)" = "600 600:16"
 "$tool" train $b --mode 600:16 --test-fraction 0.2 --model t.odvgp --json >t.json 2>err.txt
 check "mode: given, it needs no rows held out" holds \
