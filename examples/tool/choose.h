@@ -131,8 +131,9 @@ static int choice_tries(const options *o, const dataset *d)
 /*  The part of all operations that a race may add. */
 static double race_share(const dataset *d)
 {
-	int calibrates = d->calibrates && d->train.n < MANY_ROWS; /* alone: of more plan_patience, too */
-	return d->valid.n && !calibrates ? RACE_SHARE_SHORT : RACE_SHARE;
+	/* of many rows plan_patience has held some out, too */
+	int ends_late = !d->valid.n || (d->calibrates && d->train.n < MANY_ROWS);
+	return ends_late ? RACE_SHARE : RACE_SHARE_SHORT;
 }
 
 /*  From how many rows on there is a race. */
@@ -1313,7 +1314,10 @@ static void choice_print(const choice *c)
 		if (ids[i] == OPT_GAMMA && !basis_of(o)->gamma) continue;
 		/* It begins without a warm start then, and ends when it converges. */
 		if (is_exact(basis_of(o)) && (ids[i] == OPT_ITERS || ids[i] == OPT_BETA)) continue;
-		if (!is_exact(basis_of(o)) && ids[i] == OPT_CALIBRATE) continue;
+		if (!is_exact(basis_of(o)) && ids[i] == OPT_CALIBRATE) {
+			if (c->d->calibrates) fputs(" --calibrate on", stderr);
+			continue;
+		}
 		if (strpbrk(value, " ()*")) quote = "\"";
 		fprintf(stderr, " --%s %s%s%s", option_list[ids[i]].name, quote, value, quote);
 	}

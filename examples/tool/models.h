@@ -1082,6 +1082,9 @@ static void resume_read(model_file *f, const char *path, const char *part, bytes
 				"--resume %s: was updated with %td rows, which more training would forget: train a "
 				"new model on all rows",
 				f->path, setting_count(&f->s, "updated"));
+	if (settings_find(f->s.settings, "mode"))
+		die(BAD_INPUT, "--resume %s: its mean is the posterior's mode (--mode %s), which steps would lose",
+				f->path, settings_find(f->s.settings, "mode"));
 	bytes_print(notes, "note: resumes %s at step %td", f->path, steps);
 	if (other.path) bytes_print(notes, "; %s is at step %td", other.path, other_steps);
 	bytes_print(notes, "\n");

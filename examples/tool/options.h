@@ -156,7 +156,7 @@ enum {
       "errors; auto: on for exact models that --basis auto chooses, and for classes of 2000 " \
       "or more rows") \
     X(MODE, "mode", "auto|off|GAMMA:FACTOR", "auto", TRAIN, \
-      "classes by orth or hybrid: after the last step, so many gamma points for the mean, at the " \
+      "classes by orth or hybrid: after the last step, GAMMA gamma points for the mean, at the " \
       "posterior's mode for kernel variances FACTOR times as large; auto: with --calibrate, " \
       "where the rows held out gain") \
     X(BATCH, "batch", "B", "1024", FIT | KEPT, "rows of a minibatch") \

@@ -471,7 +471,7 @@ static void plan_print(const plan *p, const options *o, const dataset *d, const 
 		if (o->value[ids[i]] && !(ids[i] == OPT_GAMMA && !basis_of(o)->gamma) &&
 				!same_value(o->value[ids[i]], option_list[ids[i]].preset))
 			fprintf(stderr, " --%s %s", option_list[ids[i]].name, o->value[ids[i]]);
-	if (scales_exact(o)) fprintf(stderr, " --calibrate on");
+	if (scales_exact(o) || d->calibrates) fprintf(stderr, " --calibrate on");
 	for (size_t i = 0; p->many && i < sizeof of_many_classes / sizeof *of_many_classes; i++)
 		fprintf(stderr, " --%s \"%s\"", option_list[of_many_classes[i]].name,
 				o->value[of_many_classes[i]]);

@@ -123,10 +123,11 @@ typedef struct training {
 	odvgp_isa isa;
 	/* The factors of f's mean and sd, and of an exact model's sd of y; 0: none. */
 	double scale_f[2], scale_y;
-	/* --mode: the most gamma points, 0: none; those that are chosen, and the factor of the kernel's
-	   variances; seconds of the last search, without and with its scaling, and those that are left for
-	   all after the last step. */
+	/* --mode: the most gamma points, 0: none; the model's, once it has them; the factor of the kernel's
+	   variances; is it asked for? Seconds of the last search, without and with its scaling, and those
+	   that are left for all after the last step. */
 	ptrdiff_t mode_most, mode_gamma;
+	int mode_asked;
 	double mode_factor, mode_seconds, try_seconds, reserve;
 } training;
 
@@ -1268,7 +1269,8 @@ static void training_use(training *t, odvgp_model *model, model_block block)
 	t->model = model;
 	t->block = block;
 	free(t->before.at);
-	t->before.at = NULL;
+	free(t->best_model.at);
+	t->before.at = t->best_model.at = NULL;
 	if (!t->predictor_block) return;
 	free(t->predictor_block);
 	t->predictor_size = odvgp_predictor_size(model, NULL);
@@ -1288,7 +1290,8 @@ static void give_back(training *t)
 				   step = race_rest(&c->optim.natgrad_step, odvgp_steps_done(old));
 	dataset_give_back(t->all);
 	odvgp_model *model = model_make(t->settings, t->all, t->w, t->isa, &block, &unused);
-	odvgp_status s = model_init(model, t->all, t->w, &info);
+	/* what has been learned needs a model, also after a signal */
+	odvgp_status s = odvgp_init_data(model, t->all->train.X, t->all->Y, NULL, &info);
 	if (!s) s = race_copy(model, old, &info);
 	if (!s) s = odvgp_set_step_sizes(model, &lr, &step, &info);
 	odvgp_watch watch = library_watch(t->w->watch);
@@ -1323,7 +1326,7 @@ static double mode_flops(const odvgp_config *c, double n, double gamma)
 		   1.3 * MODE_STEPS * F * (n * (50 + 3 * config_width(c) + 4 * P) + 4 * P * F);
 }
 
-/*  Is the mean a sum over points that may be many, of functions whose likelihood has one mode? */
+/*  Can the mean have many points of its own, and has the posterior one mode? */
 static int mode_suits(const odvgp_config *c, odvgp_likelihood kind)
 {
 	int mean = c->layer[0].mean_part, patches = c->layer[0].patches.height > 0;
@@ -1354,9 +1357,9 @@ static int mode_given(const options *o, ptrdiff_t *gamma, double *factor)
 	*factor = NAN;
 	*gamma = parse_index(&p);
 	const char *end = *p == ':' ? table__number(p + 1, factor) : NULL;
-	if (*gamma < 1 || !end || *end || !(*factor > 0 && *factor <= MODE_STEEPEST))
-		die(BAD_INPUT, "--mode %s: must be auto, off or GAMMA:FACTOR, as 2000:4, FACTOR at most %g",
-				text, MODE_STEEPEST);
+	if (*gamma < 1 || !end || *end || !(*factor * MODE_STEEPEST >= 1 && *factor <= MODE_STEEPEST))
+		die(BAD_INPUT, "--mode %s: must be auto, off or GAMMA:FACTOR, as 2000:4, FACTOR from 1/%g to %g",
+				text, MODE_STEEPEST, MODE_STEEPEST);
 	return 1;
 }
 
@@ -1366,6 +1369,8 @@ static void mode_check(const options *o, const dataset *d)
 	double factor;
 	ptrdiff_t gamma;
 	if (!mode_given(o, &gamma, &factor)) return;
+	if (o->value[OPT_RESUME]) die(BAD_INPUT, "--mode and --resume exclude each other");
+	if (is_auto(o)) die(BAD_INPUT, "--mode GAMMA:FACTOR: needs --basis orth or hybrid");
 	if (!has_classes(d->s.likelihood))
 		die(BAD_INPUT, "--mode: only for classes; the likelihood is %s",
 				likelihood_text(d->s.likelihood));
@@ -1375,11 +1380,12 @@ static void mode_check(const options *o, const dataset *d)
 /*  Before the first step. */
 static void mode_begin(training *t)
 {
-	if (mode_given(t->o, &t->mode_gamma, &t->mode_factor)) {
+	t->mode_asked = mode_given(t->o, &t->mode_most, &t->mode_factor);
+	if (t->mode_asked) {
 		if (!mode_suits(odvgp_model_config(t->model), t->d->s.likelihood))
 			die(BAD_INPUT, "--mode: only for one layer of points of --basis orth or hybrid, and "
 						   "not for --likelihood robustmax");
-		t->mode_gamma = t->mode_most = smaller(t->mode_gamma, t->d->train.n);
+		t->mode_most = smaller(t->mode_most, t->d->train.n);
 	} else if (t->all && strcmp(t->o->value[OPT_MODE], "auto") == 0) t->mode_most = mode_points(t);
 	if (t->mode_most) t->reserve = MODE_RESERVE * t->limit;
 }
@@ -1434,6 +1440,7 @@ static model_block mode_make(training *t, const odvgp_model *from, const dataset
 	watch_begin(t->w->watch, "mode of %td gamma points", gamma);
 	odvgp_watch watch = library_watch(t->w->watch);
 	odvgp_status s = odvgp_model_init(model, &c, block.at, block.size, &info);
+	if (!s && t->o->value[OPT_FREEZE]) freeze_slots(*model, t->o->value[OPT_FREEZE]);
 	if (!s) s = odvgp_init_data(*model, d->train.X, d->Y, &watch, &info);
 	if (!s) s = race_copy(*model, from, &info);
 	if (!s) s = mode_fit(*model, d, factor, &watch, &info);
@@ -1485,29 +1492,33 @@ static int mode_try(training *t, const odvgp_model *old, double factor, scaling 
 	return 1;
 }
 
+static void mode_left_out(const training *t)
+{
+	if (t->quiet) return;
+	clear_bar(t);
+	fprintf(stderr, "note: --mode is left out: stopped, or no memory or time for it\n");
+}
+
 /*  Tries factors from MODE_STEEPER on, up while that helps, or else 1. Where the best is better than
-    `best`, this becomes its scaling. The training's model stays. */
-static void mode_choose(training *t, scaling *best)
+    `best`, or asked for, this becomes its scaling, and it returns 1. The training's model stays. */
+static int mode_choose(training *t, scaling *best)
 {
 	odvgp_model *old = t->model;
 	model_block old_block = t->block;
 	scaling top = {0, 0, -HUGE_VAL, -HUGE_VAL, NULL};
-	double factor = t->mode_gamma ? t->mode_factor : MODE_STEEPER;
-	int given = t->mode_gamma > 0;
+	int given = t->mode_asked;
+	double factor = given ? t->mode_factor : MODE_STEEPER;
 	mode_try(t, old, factor, &top);
 	while (!given && factor < MODE_STEEPEST && mode_timely(t) &&
 			mode_try(t, old, MODE_STEEPER * factor, &top))
 		factor *= MODE_STEEPER;
 	if (!given && factor <= MODE_STEEPER && mode_timely(t)) mode_try(t, old, 1, &top);
 	training_use(t, old, old_block);
-	if (given ? top.logp != NULL : mode_is_better(best, &top, t->d->valid.n)) {
-		free(best->logp);
-		*best = top;
-		t->mode_gamma = t->mode_most;
-	} else {
-		free(top.logp);
-		t->mode_gamma = 0;
-	}
+	int chosen = given ? top.logp != NULL : mode_is_better(best, &top, t->d->valid.n);
+	free(chosen ? best->logp : top.logp);
+	if (chosen) *best = top;
+	else if (given) mode_left_out(t);
+	return chosen;
 }
 
 /*  The model of all rows gets the points. */
@@ -1515,16 +1526,14 @@ static void mode_take(training *t, const dataset *d)
 {
 	odvgp_model *model, *old = t->model;
 	model_block before = t->block,
-				block = mode_make(t, old, d, t->mode_gamma, t->mode_factor, &model);
-	if (block.at) {
-		training_use(t, model, block);
-		free(before.at);
+				block = mode_make(t, old, d, t->mode_most, t->mode_factor, &model);
+	if (!block.at) {
+		mode_left_out(t);
 		return;
 	}
-	t->mode_gamma = 0;
-	if (t->quiet) return;
-	clear_bar(t);
-	fprintf(stderr, "note: --mode: left out, as there is no memory or time for it\n");
+	training_use(t, model, block);
+	free(before.at);
+	t->mode_gamma = t->mode_most;
 }
 
 /*  Variances count as right in this many rows more, and get no smaller factor than LEAST: two copies of
@@ -1581,17 +1590,18 @@ static void calibrate(training *t)
 	ptrdiff_t held = t->d->valid.n;
 	if (scales_exact(t->o)) calibrate_exact(t);
 	t->reserve = 0;
+	t->patience = 0; /* what has been the best model is another's now */
 	watch_allow(t->w->watch, end_of_minutes(t), 0);
-	if (!t->all && t->mode_gamma) mode_take(t, t->d);
+	if (!t->all && t->mode_asked) mode_take(t, t->d);
 	if (!t->all || watch_over(t->w->watch)) return;
 	watch_begin(t->w->watch, "scale of f");
 	scaling best = scaling_best(t, &before), plain = best;
 	watch_end(t->w->watch);
-	if (t->mode_most) mode_choose(t, &best);
+	int many = t->mode_most && mode_choose(t, &best);
 	free(best.logp);
-	t->reserve = t->mode_gamma ? 1.2 * t->mode_seconds : 0;
+	t->reserve = many ? 1.2 * t->mode_seconds : 0;
 	give_back(t);
-	if (t->mode_gamma) mode_take(t, t->all);
+	if (many) mode_take(t, t->all);
 	if (!t->mode_gamma) best = plain;
 	t->scale_f[0] = exp(best.mean);
 	t->scale_f[1] = exp(best.sd);
@@ -1603,9 +1613,11 @@ static void calibrate(training *t)
 			"note: f's mean is multiplied by %.3g, its sd by %.3g: %td rows held out have the "
 			"log-likelihood %.5g, before %.5g; they were given back\n",
 			t->scale_f[0], t->scale_f[1], held, best.loglik, before);
+	char text[40];
+	mode_text(t, text, sizeof text);
 	if (t->mode_gamma)
-		fprintf(stderr, "note: its mean is the posterior's mode, of %td gamma points: --mode %td:%g\n",
-				t->mode_gamma, t->mode_gamma, t->mode_factor);
+		fprintf(stderr, "note: its mean is the posterior's mode, of %td gamma points: --mode %s\n",
+				t->mode_gamma, text);
 }
 
 /*  Evaluates after the last step, unless that is done already. */

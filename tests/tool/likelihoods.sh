@@ -93,10 +93,18 @@ check "mode: what is given is taken" test "$(values mode-600:16.json gamma) $(va
 "$tool" train $b --mode 600:16 --test-fraction 0.2 --model t.odvgp --json >t.json 2>err.txt
 check "mode: given, it needs no rows held out" holds \
     "$(value t.json n_train) == 960 && $(value t.json gamma) == 600 && $(value t.json loglik) > $(value mode-off.json loglik)"
-check "mode: of a likelihood with one" refuses "only for classes" train --data named.csv --mode 60:4 $m
+check "mode: of a likelihood with one" refuses "only for classes" train --data named.csv --basis orth --mode 60:4 $m
+check "mode: not beside auto, which may choose another basis" refuses "needs --basis orth or hybrid" train --data board.csv \
+    --target kind --mode 60:4
+check "mode: not with --resume" refuses "which steps would lose" train --data board.csv --resume mode-auto.odvgp --iters 70
+"$tool" train $b --iters 12 --patience 30 --mode 600:16 --model t.odvgp --json >t.json 2>err.txt
+check "mode: after --patience" test "$? $(value t.json gamma)" = "0 600"
+"$tool" train $b --freeze 'kernel.*' --mode off --model frozen.odvgp --json >frozen.json 2>err.txt
+"$tool" train $b --freeze 'kernel.*' --mode 600:16 --model t.odvgp --json >t.json 2>err.txt
+check "mode: what is fixed stays" test "$(value t.json kernel)" = "$(value frozen.json kernel)"
 check "mode: of many gamma points" refuses "points of --basis orth or hybrid" train --data board.csv --target kind \
     --basis coupled --mode 60:4
-for text in 60 0:4 60:0 60:-1 60:9999 60:4x a; do
+for text in 60 0:4 60:0 60:-1 60:1e-4 60:9999 60:4x a; do
     check "mode: $text is none" refuses "must be auto, off or GAMMA:FACTOR" train $b --mode $text
 done
 cut -d, -f1,2 kinds.csv >unlabelled.csv
