@@ -1736,8 +1736,8 @@ ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *model, const odvgp_real *X, cons
 	odvgp_scale_f on rows held out. L-BFGS takes at most `steps` steps from the current mean: 10 to
 	30 for 3 digits where log p bends by about 1, as for classes, more for counts in thousands. J
 	does not fall; where no step raises it, q keeps its bits. Fixed slots keep their values.
-		report	NULL, or where it ended: elbo (J), expected_loglik and kl (its two terms), step,
-				evaluations, converged, stuck, lr (the last step's length)
+		watch	gets a report at the start and after each step: elbo (J), expected_loglik and kl
+				(its two terms), step, evaluations, converged, stuck, lr (the step's length)
 	Returns	E_NAN also if J is not finite, or rounding leaves no digit of |mean|^2 | E_NOT_PD |
 			E_UNSUPPORTED (a likelihood that is not log-concave, or LAPLACE, which has a
 			corner; lik.link_jitter; another objective than ELBO; HYBRID with q_mu fixed and a_gamma
@@ -1746,8 +1746,8 @@ ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *model, const odvgp_real *X, cons
 			SOLVE-GP O(N R^2) */
 ODVGP_API size_t odvgp_fit_mode_scratch(const odvgp_model *model, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_fit_mode(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
-		ptrdiff_t steps, odvgp_report *report, const odvgp_watch *watch, void *scratch,
-		size_t scratch_bytes, odvgp_info *info);
+		ptrdiff_t steps, const odvgp_watch *watch, void *scratch, size_t scratch_bytes,
+		odvgp_info *info);
 
 /*	Titsias' upper bound of log p(y) with the inducing inputs Z_beta (Variational Inference for
 	Gaussian and Determinantal Point Processes, 2014): how far training can still get. lower, out or
@@ -25002,25 +25002,27 @@ static odvgp_status gp__mode_begin(gp__mode *w, const gp__rows *rows, void *scra
 	return gp__fail(f->info, ODVGP_E_NAN, "q", -1, w->search.loss, "has no finite log p(y|f)");
 }
 
-static void gp__mode_report(
-		const gp__mode *w, ptrdiff_t step, ptrdiff_t evaluations, odvgp_report *report)
+static odvgp_status gp__mode_tell(
+		const gp__mode *w, ptrdiff_t step, ptrdiff_t steps, ptrdiff_t evaluations)
 {
-	gp__report(w->fit.m, (odvgp_real)w->expected, (odvgp_real)w->kl, report);
-	report->step = step;
-	report->lr = (odvgp_real)w->search.length;
-	report->converged = w->search.converged;
-	report->stuck = w->search.stuck;
-	report->evaluations = evaluations;
+	const gp__fit *f = &w->fit;
+	odvgp_report told;
+	gp__report(f->m, (odvgp_real)w->expected, (odvgp_real)w->kl, &told);
+	told.step = step;
+	told.lr = (odvgp_real)w->search.length;
+	told.converged = w->search.converged;
+	told.stuck = w->search.stuck;
+	told.evaluations = evaluations;
+	return gp__watch_at(f->m, ODVGP_PHASE_FIT_MODE, step, steps, &told, f->info);
 }
 
-static odvgp_status gp__mode_search(gp__mode *w, ptrdiff_t steps, odvgp_report *report)
+static odvgp_status gp__mode_search(gp__mode *w, ptrdiff_t steps)
 {
 	gp__fit *f = &w->fit;
 	gp__lbfgs *search = &w->search;
 	gp__problem problem = {gp__mode_loss, w, (double)f->N * (double)f->u->P};
 	ptrdiff_t evaluations = 1, k = 0;
-	odvgp_status s = ODVGP_OK;
-	gp__mode_report(w, 0, evaluations, report);
+	odvgp_status s = gp__mode_tell(w, 0, steps, evaluations);
 	for (; k < steps && !search->converged && !search->stuck && !s; k++) {
 		int moved = gp__lbfgs_iterate(search, &problem);
 		evaluations += search->evaluations;
@@ -25031,9 +25033,7 @@ static odvgp_status gp__mode_search(gp__mode *w, ptrdiff_t steps, odvgp_report *
 			s = gp__mode_gradient(w, &search->loss, search->g, f->info);
 			evaluations++;
 		}
-		if (s) return s;
-		gp__mode_report(w, k + 1, evaluations, report);
-		s = gp__watch_at(f->m, ODVGP_PHASE_FIT_MODE, k + 1, steps, report, f->info);
+		if (!s) s = gp__mode_tell(w, k + 1, steps, evaluations);
 	}
 	return s;
 }
@@ -25050,8 +25050,7 @@ static void gp__mode_store(gp__fit *f)
 }
 
 /*	A mean that is no better than before, because nothing is, keeps its bits. */
-static odvgp_status gp__mode_fit(
-		gp__mode *w, ptrdiff_t steps, odvgp_report *report, void *scratch, size_t bytes)
+static odvgp_status gp__mode_fit(gp__mode *w, ptrdiff_t steps, void *scratch, size_t bytes)
 {
 	gp__fit *f = &w->fit;
 	gp__rows rows = gp__rows_plain(f->X, f->Y, f->N);
@@ -25059,18 +25058,11 @@ static odvgp_status gp__mode_fit(
 	if (!s) s = gp__mode_begin(w, &rows, scratch, bytes);
 	if (s) return s;
 	double before = w->search.loss;
-	gp__wide expected = w->expected, kl = w->kl;
-	s = gp__mode_search(w, steps, report);
+	s = gp__mode_search(w, steps);
 	if (!s && (!gp__mode_holds(w) || !gp__finite(f->w, f->u->P * f->F)))
 		s = gp__refuse(f->info, ODVGP_E_NAN, "q", "the mode is not finite");
 	if (s) return s;
-	if (w->search.loss < before) {
-		gp__mode_store(f);
-		return gp__stop_status(f->m, f->info);
-	}
-	report->expected_loglik = (odvgp_real)expected;
-	report->kl = (odvgp_real)kl;
-	report->elbo = (odvgp_real)expected - (odvgp_real)kl;
+	if (w->search.loss < before) gp__mode_store(f);
 	return gp__stop_status(f->m, f->info);
 }
 
@@ -25088,12 +25080,11 @@ static odvgp_status gp__mode_check(const gp__fit *f)
 }
 
 ODVGP_API odvgp_status odvgp_fit_mode(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
-		ptrdiff_t steps, odvgp_report *report, const odvgp_watch *watch, void *scratch,
-		size_t scratch_bytes, odvgp_info *info)
+		ptrdiff_t steps, const odvgp_watch *watch, void *scratch, size_t scratch_bytes,
+		odvgp_info *info)
 {
 	gp__watcher own, *outer;
 	gp__mode w;
-	odvgp_report told;
 	odvgp_status s = gp__all_rows_check(m, X, Y, info);
 	if (!s && steps < 0) s = gp__fail(info, ODVGP_E_ARG, "steps", -1, (double)steps, "is below 0");
 	if (s) return s;
@@ -25103,9 +25094,8 @@ ODVGP_API odvgp_status odvgp_fit_mode(odvgp_model *m, const odvgp_real *X, const
 	odvgp_events events = m->tape.events;
 	outer = gp__watch_begin(m, &own, watch);
 	gp__keep_jitters(m);
-	s = gp__attempt_end(m, gp__mode_fit(&w, steps, &told, scratch, scratch_bytes), &events);
+	s = gp__attempt_end(m, gp__mode_fit(&w, steps, scratch, scratch_bytes), &events);
 	m->tape.blas.watcher = outer;
-	if (!s && report) *report = told;
 	return s;
 }
 #endif

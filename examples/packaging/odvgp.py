@@ -61,7 +61,7 @@ _calls = dict(("odvgp_" + name, types) for name, types in map(str.split, """
     config_size z, config_name si, config_words ss, config_defaults cnnnnn, config_set opse,
     config_threads vpp, likelihood_about li, column_scales opnnppe, standardise opnnpppe,
     model_create opppppe, model_free vp, fit opppnpe, fit_q_scratch zpe, fit_q opppppze,
-    fit_mode_scratch zpe, fit_mode opppnpppze, predictor_size zpe, freeze opppze, server_from_block oppzie, predict_scratch zpne, predict
+    fit_mode_scratch zpe, fit_mode opppnppze, predictor_size zpe, freeze opppze, server_from_block oppzie, predict_scratch zpne, predict
     oppnpppze, predict_gradient_scratch zpne, predict_gradient oppnppze, predict_y oppnpppze,
     predict_moments_scratch zpe, predict_moments opppppze, predict_sigma_points_scratch zpe,
     predict_sigma_points opppppze, path_size zpne, path_start oppunpze, path_at oppppe,
@@ -255,8 +255,7 @@ class GP(_Served):
     def fit_mode(self, steps=20):  # classes, counts: sets q's mean to the posterior's mode
         with self._changes() as watch:
             scratch = _scratch("fit_mode_scratch", self._model)
-            _call("fit_mode", self._model, self._x, self._y, operator.index(steps), None, watch,
-                *scratch)
+            _call("fit_mode", self._model, self._x, self._y, operator.index(steps), watch, *scratch)
         return self
 
     def _pointers(self):

@@ -1416,7 +1416,7 @@ static odvgp_status mode_fit(odvgp_model *model, const dataset *d, double factor
 	odvgp_status s = scratch ? mode_scale(model, factor, info) : ODVGP_E_MEMORY;
 	if (!s)
 		s = odvgp_fit_mode(
-				model, d->train.X, d->Y, MODE_STEPS, NULL, watch, scratch, size, info);
+				model, d->train.X, d->Y, MODE_STEPS, watch, scratch, size, info);
 	if (!s) s = odvgp_scale_f(model, 1, 1 / sqrt(factor), info);
 	free(scratch);
 	return s;
