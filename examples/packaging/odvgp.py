@@ -61,14 +61,15 @@ _calls = dict(("odvgp_" + name, types) for name, types in map(str.split, """
     config_size z, config_name si, config_words ss, config_defaults cnnnnn, config_set opse,
     config_threads vpp, likelihood_about li, column_scales opnnppe, standardise opnnpppe,
     model_create opppppe, model_free vp, fit opppnpe, fit_q_scratch zpe, fit_q opppppze,
-    fit_mode_scratch zpe, fit_mode opppnppze, predictor_size zpe, freeze opppze, server_from_block oppzie, predict_scratch zpne, predict
-    oppnpppze, predict_gradient_scratch zpne, predict_gradient oppnppze, predict_y oppnpppze,
-    predict_moments_scratch zpe, predict_moments opppppze, predict_sigma_points_scratch zpe,
-    predict_sigma_points opppppze, path_size zpne, path_start oppunpze, path_at oppppe,
-    online_size zpne, online_scratch zpne, online_start oppnpzpze, online_update opppndpze,
-    export_scratch zpe, export oppppze, server_size zpze, server_from_memory oppzipze, save_size
-    zpze, save_memory opppzpze, file_write ospze, load_size zpzpie, load_user opzppe, load_memory
-    oppzpipze, pool_size zie, pool_start opippze, pool_stop vp""".split(",")))
+    fit_mode_scratch zpe, fit_mode opppnppze, predictor_size zpe, freeze opppze,
+    server_from_block oppzie, predict_scratch zpne, predict oppnpppze, predict_gradient_scratch
+    zpne, predict_gradient oppnppze, predict_y oppnpppze, predict_moments_scratch zpe,
+    predict_moments opppppze, predict_sigma_points_scratch zpe, predict_sigma_points opppppze,
+    path_size zpne, path_start oppunpze, path_at oppppe, online_size zpne, online_scratch zpne,
+    online_start oppnpzpze, online_update opppndpze, export_scratch zpe, export oppppze,
+    server_size zpze, server_from_memory oppzipze, save_size zpze, save_memory opppzpze,
+    file_write ospze, load_size zpzpie, load_user opzppe, load_memory oppzpipze, pool_size zie,
+    pool_start opippze, pool_stop vp""".split(",")))
 for _name, _letters in _calls.items():
     _f = getattr(_lib, _name)
     _f.restype, *_f.argtypes = map(_types.get, _letters)
@@ -239,24 +240,17 @@ class GP(_Served):
                 main and signal.signal(signal.SIGINT, before or signal.SIG_DFL)
         if raised: raise raised[0]
 
+    def _fit(self, name, *args, progress=None):
+        with self._changes(progress) as watch:
+            room = () if name == "fit" else _scratch(name + "_scratch", self._model)
+            _call(name, self._model, self._x, self._y, *args, watch, *room)
+        return self
     def train(self, steps, progress=None):
         """Trains further. progress(step, elbo) comes after each step; a true result ends it."""
-        steps = operator.index(steps)
-        with self._changes(progress) as watch:
-            _call("fit", self._model, self._x, self._y, steps, watch)
-        return self
-
-    def fit_q(self):  # sets q to its optimum: needed after training with objective="collapsed"
-        with self._changes() as watch:
-            scratch = _scratch("fit_q_scratch", self._model)
-            _call("fit_q", self._model, self._x, self._y, watch, *scratch)
-        return self
-
-    def fit_mode(self, steps=20):  # classes, counts: sets q's mean to the posterior's mode
-        with self._changes() as watch:
-            scratch = _scratch("fit_mode_scratch", self._model)
-            _call("fit_mode", self._model, self._x, self._y, operator.index(steps), watch, *scratch)
-        return self
+        return self._fit("fit", operator.index(steps), progress=progress)
+    # q at its optimum, due after objective="collapsed"; for classes, its mean at the mode
+    def fit_q(self): return self._fit("fit_q")
+    def fit_mode(self, steps=20): return self._fit("fit_mode", operator.index(steps))
 
     def _pointers(self):
         plain = not self._scales[2].any() and (self._scales[3] == 1).all()

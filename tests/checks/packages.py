@@ -239,10 +239,10 @@ assert p.min() >= 0 and p.max() <= 1 and np.mean((p > 0.5) == two_classes) > 0.9
 three = np.digitize(X[:, 0], [-1, 1]).astype(float)
 p, _ = odvgp.GP(X, three, beta=40, functions=3, kernel="rbf", lik__kind="softmax").train(300).predict(X, noise=True)
 assert p.shape == (400, 3) and np.allclose(p.sum(1), 1, atol=0.02) and np.mean(p.argmax(1) == three) > 0.9
-board = ((np.floor(3 * X[:, 0]) + np.floor(3 * X[:, 1])) % 2).astype(float)
-coarse = odvgp.GP(X, board, beta=20, gamma=350, kernel="matern12(0.3, variance=20)", lik__kind="bernoulli").train(30)
+board = ((np.floor(X[:, 0]) + np.floor(X[:, 1])) % 2).astype(float)
+coarse = odvgp.GP(X, board, beta=20, gamma=350, kernel="matern12(0.3, variance=200)", lik__kind="bernoulli").train(30)
 before = np.mean((coarse.predict(X, noise=True)[0] > 0.5) == board)
-assert np.mean((coarse.fit_mode().predict(X, noise=True)[0] > 0.5) == board) > max(0.9, before + 0.1)
+assert np.mean((coarse.fit_mode().predict(X, noise=True)[0] > 0.5) == board) > max(0.95, before + 0.03)
 raises("log-concave", odvgp.GP(X, y, beta=20, lik__kind="studentt").fit_mode)
 best = odvgp.GP(X, y, beta=30, objective="collapsed", optim__kind="lbfgs", optim__natgrad=False, optim__batch=400)
 assert np.isfinite(best.train(30).fit_q().predict(new)[0]).all()
