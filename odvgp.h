@@ -24759,6 +24759,7 @@ enum { GP__MODE_MEMORY = 10 };
 
 typedef struct {
 	gp__fit fit;
+	gp__rows rows;
 	gp__total total;  /* of log p, and of its gradient h [P,F] in v */
 	gp__lbfgs search; /* over the free weights [P,to - from] */
 	odvgp_real *v;    /* [P,F] */
@@ -24974,7 +24975,7 @@ static int gp__mode_holds(const gp__mode *w)
 	return loss - loss == 0 && gp__finite(w->search.g, w->search.n) && w->kl >= 0;
 }
 
-static odvgp_status gp__mode_begin(gp__mode *w, const gp__rows *rows, void *scratch, size_t bytes)
+static odvgp_status gp__mode_begin(gp__mode *w, void *scratch, size_t bytes)
 {
 	gp__fit *f = &w->fit;
 	gp__arena a;
@@ -24984,7 +24985,8 @@ static odvgp_status gp__mode_begin(gp__mode *w, const gp__rows *rows, void *scra
 	gp__arena_init(&a, scratch, bytes);
 	gp__mode_layout(w, &a);
 	w->total.m = f->m;
-	w->total.rows = rows;
+	w->rows = gp__rows_plain(f->X, f->Y, f->N);
+	w->total.rows = &w->rows;
 	w->total.visit = gp__mode_visit;
 	w->total.arg = w;
 	gp__zero(w->var, f->u->P * f->node[f->m->Y.id].ld);
@@ -25053,9 +25055,8 @@ static void gp__mode_store(gp__fit *f)
 static odvgp_status gp__mode_fit(gp__mode *w, ptrdiff_t steps, void *scratch, size_t bytes)
 {
 	gp__fit *f = &w->fit;
-	gp__rows rows = gp__rows_plain(f->X, f->Y, f->N);
 	odvgp_status s = gp__watch_at(f->m, ODVGP_PHASE_FIT_Q, 0, f->N, NULL, f->info);
-	if (!s) s = gp__mode_begin(w, &rows, scratch, bytes);
+	if (!s) s = gp__mode_begin(w, scratch, bytes);
 	if (s) return s;
 	double before = w->search.loss;
 	s = gp__mode_search(w, steps);
