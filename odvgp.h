@@ -187,9 +187,10 @@ CONTENTS   (search for a tag with its arrows)
 									defaults in config.reproduce, arrays below 65,536 rows and
 									columns; other configs return E_UNSUPPORTED or E_SIZE. Leaves
 									out readers, odvgp_fit_q, odvgp_fit_mode, odvgp_upper_bound, warm
-									starts, moments and paths, odvgp_online, odvgp_compact, odvgp_export, model files to
-									save, odvgp_config_set, odvgp_kernel_text and calls of watches.
-									odvgp_info gets status, what and row, odvgp_events counts. Includes
+									starts, moments and paths, odvgp_online, odvgp_compact,
+									odvgp_export, model files to save, odvgp_config_set,
+									odvgp_kernel_text and calls of watches. odvgp_info gets
+									status, what and row, odvgp_events counts. Includes
 									ODVGP_NO_MALLOC, _NO_STDIO and _NO_SIMD; the masks below save
 									code, a small optim.gamma_batch saves time
 	ODVGP_PREDICT_ONLY		-		only serve compact blocks (odvgp_compact), row by row:

@@ -536,7 +536,6 @@ static int run_compare(options *o)
 	files_check(o, NULL);
 	dataset_read(&all.d, o, NULL);
 	levels_kernel(o, &all.d.s);
-	mode_check(o, &all.d);
 	workers_start(&all.w, o);
 	candidates_check(&all, &notes);
 	compare_start(&all, &notes);
@@ -586,7 +585,6 @@ static int run_budget(options *o)
 	files_check(o, path.at);
 	dataset_read(&all.d, o, NULL);
 	levels_kernel(o, &all.d.s);
-	mode_check(o, &all.d);
 	workers_start(&all.w, o);
 	b.transforms = all.d.s.transforms;
 	budget_candidates(&all);

@@ -68,8 +68,8 @@ static int forecasts_of(const schema *s)
 	return all ? s->targets[0].level_count : s->target_count;
 }
 
-/*  From how many classes on the default training is another one (plan.h) and is calibrated, and from
-    how many rows. */
+/*  From how many classes on the default training is another one (plan.h); from how many rows on that of
+    any classes is calibrated. */
 enum { MANY_CLASSES = 6, CALIBRATED_ROWS = 2000 };
 
 static int has_many_classes(const schema *s)

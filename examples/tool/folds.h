@@ -253,6 +253,7 @@ static int run_folds(options *o, int command)
 	read_table(&v.t, o->value[OPT_DATA], o, NULL);
 	if (command == TRAIN) {
 		fold_data(&v);
+		mode_check(o, &all->d);
 		if (strcmp(o->value[OPT_BASIS], "exact") != 0)
 			option_store(o, OPT_CALIBRATE, copy_text(all->d.calibrates ? "on" : "off"));
 		plan p = plan_make(o, &all->d, &all->w, 0);

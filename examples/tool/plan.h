@@ -212,8 +212,8 @@ static void plan_solve(plan *p, options *o, ptrdiff_t n, double D, ptrdiff_t dis
 /*  Other likelihoods than the Gaussian need q, and so do several targets, each with a noise of its
     own. Few rows get COUPLED with up to half of them as points; more get ORTH, whose mean uses gamma
     points at little cost; from MANY_ROWS on SOLVE-GP, whose variance uses them, too. After warm
-    starts some hundred steps settle q and kernel (bench/first_hour.md). */
-/*  RACED_STEPS: as counted, which is three times too many for several functions. */
+    starts some hundred steps settle q and kernel (bench/first_hour.md). After a race RACED_STEPS are
+    enough, as counted, which is three times too much for several functions. */
 enum { FEW_ROWS = 600, Q_POINTS = 200, LEAST_STEPS = 300, RACED_STEPS = 100 };
 
 /*  Natural steps that follow a kernel of a large variance. A step forgets the batches before it by its

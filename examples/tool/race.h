@@ -688,18 +688,24 @@ static odvgp_status race_score(const race *r, race_entry *e)
 	return s;
 }
 
-/*  The mean difference of the rows' log densities, a - b, and its standard error. */
+/*  The mean difference of the log densities of n rows, a - b, and its standard error. */
+static double paired_difference(
+		const odvgp_real *a, const odvgp_real *b, ptrdiff_t n, double *error)
+{
+	double mean = 0, squares = 0, rows = (double)n;
+	for (ptrdiff_t i = 0; i < n; i++) mean += ((double)a[i] - (double)b[i]) / rows;
+	for (ptrdiff_t i = 0; i < n; i++) {
+		double d = (double)a[i] - (double)b[i] - mean;
+		squares += d * d;
+	}
+	*error = sqrt(squares / (rows * fmax(1, rows - 1)));
+	return mean;
+}
+
 static double race_difference(
 		const race *r, const race_entry *a, const race_entry *b, double *error)
 {
-	double mean = 0, squares = 0, n = (double)r->valid;
-	for (ptrdiff_t i = 0; i < r->valid; i++) mean += ((double)a->logp[i] - (double)b->logp[i]) / n;
-	for (ptrdiff_t i = 0; i < r->valid; i++) {
-		double d = (double)a->logp[i] - (double)b->logp[i] - mean;
-		squares += d * d;
-	}
-	*error = sqrt(squares / (n * fmax(1, n - 1)));
-	return mean;
+	return paired_difference(a->logp, b->logp, r->valid, error);
 }
 
 /*  So many times the operations of another's predictions are dear whatever the trainings cost. */

@@ -1455,14 +1455,9 @@ static model_block mode_make(training *t, const odvgp_model *from, const dataset
 /*  Is `next` better than `best` by more than a standard error? It is dearer to predict with. */
 static int mode_is_better(const scaling *best, const scaling *next, ptrdiff_t n)
 {
-	double sum = 0, squares = 0;
-	if (!next->logp || !best->logp) return 0;
-	for (ptrdiff_t i = 0; i < n; i++) sum += next->logp[i] - best->logp[i];
-	for (ptrdiff_t i = 0; i < n; i++) {
-		double more = next->logp[i] - best->logp[i] - sum / (double)n;
-		squares += more * more;
-	}
-	return sum > sqrt(squares);
+	double error;
+	return next->logp && best->logp &&
+		   paired_difference(next->logp, best->logp, n, &error) > error;
 }
 
 /*  Of --minutes there has to be time for another try, as long as the last one, and for all rows. */
