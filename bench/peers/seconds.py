@@ -13,7 +13,8 @@ comparison of what is there: paired differences to the former tool, mean ranks, 
 gap to boosting that is closed.
 
 Inputs and targets are standardised by the training rows, and all figures are in these units. The
-log-likelihood of a regression, CRPS and coverage are those of the Gaussian that is predicted for y.
+log-likelihood of a regression, CRPS and coverage are those of the Gaussian that is predicted for y;
+chance is about what ECE would be for as many rows were the probabilities right.
 Labels reach the tool as texts. The tool's seconds are those of the whole command, reading and
 evaluations included. A peer gets its data, its first compilation and its predictions for nothing.
 
@@ -62,7 +63,7 @@ CLASSES = (
     "banana ringnorm twonorm waveform thyroid page-blocks wine-quality-white mushroom nursery "
     "statlog-landsat statlog-shuttle wall-following pendigits chess-krvk connect-4"
 ).split()
-HEAD = "set budget peer size seconds rmse loglik crps in50 in95 errors ece brier".split()
+HEAD = "set budget peer size seconds rmse loglik crps in50 in95 errors ece chance brier".split()
 GAUSSIAN = ["odvgp", "former", "sgpr", "svgp", "gpr"]
 PEERS = GAUSSIAN + ["lightgbm", "search"]
 
@@ -91,6 +92,7 @@ def class_scores(p, y):
         "loglik": rows[0].mean(),
         "errors": rows[1].mean(),
         "ece": of_classes.ece(p, y),
+        "chance": of_classes.chance(p),
         "brier": np.mean(((p - np.eye(p.shape[1])[y]) ** 2).sum(1)),
     }
 

@@ -751,6 +751,15 @@ static odvgp_config candidate_config(const choice *c, int k)
 			is_exact(basis_of(&c->o[k])) ? c->exact_rows : c->rows);
 }
 
+/*  Operations of --mode after its steps. */
+static double candidate_mode(const choice *c, const options *o, const odvgp_config *g)
+{
+	if (!mode_follows(o, c->d) || c->budget > 0) return 0;
+	double n = (double)g->N;
+	ptrdiff_t points = mode_points(g, c->fit.s.likelihood, n, MODE_FLOPS);
+	return points ? MODE_SEARCHES * mode_flops(g, n, (double)points) : 0;
+}
+
 /*  Makes candidate k of its options, in about `flops` operations (0: as many steps as they say).
     follows: it takes the first one's warm starts. */
 static void candidate_make(choice *c, int k, double flops, int follows)
@@ -763,15 +772,16 @@ static void candidate_make(choice *c, int k, double flops, int follows)
 	fit.s.likelihood = c->likelihood[k];
 	if (candidate_has_some(c, k)) fit.train.n = SOME_ROWS;
 	options_settle(o);
+	odvgp_config g = model_config(o, &fit, c->w, c->isa, &unused);
+	double many = candidate_mode(c, o, &g), grain = many > 0 ? 50 : 100;
 	if (flops > 0) {
-		odvgp_config g = model_config(o, &fit, c->w, c->isa, &unused);
 		double start = init_flops(&g) + (from ? c->list[0].start_flops : warm_flops(o, &g)),
 			   most = g.optim.kind == ODVGP_OPTIMIZER_LBFGS ? 200 : 5000,
 			   least = g.objective == ODVGP_OBJECTIVE_EXACT    ? 8
 					   : g.optim.kind == ODVGP_OPTIMIZER_LBFGS ? 20
-															   : LEAST_STEPS,
-			   steps = fmin(most, fmax(least, (flops - start) / step_flops(&g)));
-		plan_number(o, OPT_ITERS, (ptrdiff_t)(steps >= 100 ? floor(steps / 100) * 100 : steps));
+															   : (double)least_steps(o, c->d),
+			   steps = fmin(most, fmax(least, (flops - start - many) / step_flops(&g)));
+		plan_number(o, OPT_ITERS, (ptrdiff_t)(steps >= 100 ? floor(steps / grain) * grain : steps));
 	}
 	likelihood_settle(o, &fit);
 	e->config = model_config(o, &fit, c->w, c->isa, &unused);
@@ -786,7 +796,7 @@ static void candidate_make(choice *c, int k, double flops, int follows)
 	e->start_flops = init_flops(&e->config);
 	if (e->from < 0) e->start_flops += warm_flops(o, &e->config);
 	else if (e->config.objective == ODVGP_OBJECTIVE_ELBO) e->start_flops += fit_q_flops(&e->config);
-	e->rest_flops = 0;
+	e->rest_flops = many;
 	if (candidate_has_some(c, k)) candidate_rest(c, k, flops);
 	e->score_flops = entry_score_flops(c, e);
 	odvgp_config whole = candidate_config(c, k);

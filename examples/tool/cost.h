@@ -180,4 +180,38 @@ static void minutes_check(const options *o, const odvgp_config *config, const wo
 			1.3 * (need + spent) / 60 + 0.01);
 }
 
+/* ---- many gamma points at the posterior's mode ---- */
+
+/*  The most points, steps of a search, its operations, and how many searches as dear as the last one
+    all together are, with their scalings. */
+enum { MODE_GAMMA = 6000, MODE_LEAST = 500, MODE_STEPS = 20, MODE_SEARCHES = 8 };
+static const double MODE_FLOPS = 3e11;
+
+/*  Of a search on n rows. */
+static double mode_flops(const odvgp_config *c, double n, double gamma)
+{
+	double M = (double)c->layer[0].M, P = (double)c->layer[0].P, F = M + gamma;
+	return n * (F * F + 2 * M * gamma) + 3 * F * F * F +
+		   1.3 * MODE_STEPS * F * (n * (50 + 3 * config_width(c) + 4 * P) + 4 * P * F);
+}
+
+/*  Can the mean have many points of its own, and has the posterior one mode? */
+static int mode_suits(const odvgp_config *c, odvgp_likelihood kind)
+{
+	int mean = c->layer[0].mean_part, patches = c->layer[0].patches.height > 0;
+	return (mean == ODVGP_MEAN_PART_ORTH || mean == ODVGP_MEAN_PART_HYBRID) && c->layers == 1 &&
+		   !patches && !c->independent && has_classes(kind) && kind != ODVGP_LIKELIHOOD_ROBUSTMAX &&
+		   !(c->lik.link_jitter > 0);
+}
+
+/*  As many points as so many operations allow; 0: no more than the model has. */
+static ptrdiff_t mode_points(const odvgp_config *c, odvgp_likelihood kind, double n, double most)
+{
+	ptrdiff_t gamma = smaller(MODE_GAMMA, (ptrdiff_t)n),
+			  least = larger(c->layer[0].M_gamma, MODE_LEAST);
+	if (!mode_suits(c, kind)) return 0;
+	while (gamma >= least && mode_flops(c, n, (double)gamma) > most) gamma = gamma * 9 / 10;
+	return gamma >= least ? gamma / 10 * 10 : 0;
+}
+
 #endif

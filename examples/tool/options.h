@@ -155,10 +155,10 @@ enum {
       "and give them back for a tenth more steps; --basis exact: scale sd_y by leave-one-out " \
       "errors; auto: on for exact models that --basis auto chooses, and for classes of 2000 " \
       "or more rows") \
-    X(MODE, "mode", "auto|off|GAMMA:FACTOR", "auto", TRAIN, \
+    X(MODE, "mode", "auto|off|GAMMA:VARIANCE[:LENGTH]", "auto", TRAIN, \
       "classes by orth or hybrid: after the last step, GAMMA gamma points for the mean, at the " \
-      "posterior's mode for kernel variances FACTOR times as large; auto: with --calibrate, " \
-      "where the rows held out gain") \
+      "posterior's mode for kernel variances and lengthscales so many times as large; auto: " \
+      "with --calibrate, where the rows held out gain") \
     X(BATCH, "batch", "B", "1024", FIT | KEPT, "rows of a minibatch") \
     X(GAMMA_BATCH, "gamma-batch", "B", "64", FIT | KEPT, \
       "gamma points sampled for the KL of a step; 0: all") \

@@ -213,8 +213,22 @@ static void plan_solve(plan *p, options *o, ptrdiff_t n, double D, ptrdiff_t dis
     own. Few rows get COUPLED with up to half of them as points; more get ORTH, whose mean uses gamma
     points at little cost; from MANY_ROWS on SOLVE-GP, whose variance uses them, too. After warm
     starts some hundred steps settle q and kernel (bench/first_hour.md). After a race RACED_STEPS are
-    enough, as counted, which is three times too much for several functions. */
+    enough, as counted, which is three times too much for several functions. Where --mode follows, half
+    of the operations are its. */
 enum { FEW_ROWS = 600, Q_POINTS = 200, LEAST_STEPS = 300, RACED_STEPS = 100 };
+
+static int mode_follows(const options *o, const dataset *d)
+{
+	return d->calibrates && strcmp(o->value[OPT_MODE], "auto") == 0 &&
+		   d->s.likelihood != ODVGP_LIKELIHOOD_ROBUSTMAX && d->train.n > FEW_ROWS &&
+		   d->train.n < MANY_ROWS;
+}
+
+/*  Of a training that operations decide. */
+static ptrdiff_t least_steps(const options *o, const dataset *d)
+{
+	return mode_follows(o, d) ? LEAST_STEPS / 2 : LEAST_STEPS;
+}
 
 /*  Natural steps that follow a kernel of a large variance. A step forgets the batches before it by its
     size, and a batch counts N / B times: with larger ones q is that of a few batches, far from all
@@ -284,18 +298,20 @@ static void plan_q(plan *p, options *o, double budget, const dataset *d, ptrdiff
 	ptrdiff_t n = d->train.n, beta, gamma;
 	plan_q_points(n, distinct, &beta, &gamma);
 	double usual = n <= FEW_ROWS ? 600 : n < MANY_ROWS ? 1000 : 3000;
+	int many = mode_follows(o, d), grain = many ? 50 : 100;
+	if (many && !o->value[OPT_MINUTES]) budget /= 2;
 	/* fewer points where many functions would leave no time for steps */
 	int least = p->both > 0 ? RACED_STEPS : LEAST_STEPS;
 	for (; o->value[OPT_MINUTES] && beta > 10; beta /= 2, gamma /= 2)
 		if (least * q_step_flops(o, d, beta, gamma) <= budget) break;
 	const char *name = !gamma ? "coupled" : n < MANY_ROWS ? "orth" : "solve";
 	double step = q_step_flops(o, d, beta, gamma),
-		   steps = fmin(usual, fmax(LEAST_STEPS, budget / step));
+		   steps = fmin(usual, fmax((double)least_steps(o, d), budget / step));
 	option_store(o, OPT_BASIS, copy_text(name));
 	plan_number(o, OPT_BETA, beta);
 	if (gamma) plan_number(o, OPT_GAMMA, gamma);
-	plan_steps(p, o, floor(steps / 100) * 100);
-	p->flops += steps * step;
+	plan_steps(p, o, floor(steps / grain) * grain);
+	p->flops += steps * step + (many ? MODE_SEARCHES * MODE_FLOPS : 0);
 	plan_classes(p, o, d);
 }
 

@@ -21,6 +21,11 @@ typedef enum stop_reason {
 static const char *const stop_words[] = {
 		"", "iters", "minutes", "signal", "patience", "error", "converged", "stuck"};
 
+/*  What --mode multiplies the kernel's variances and lengthscales by. */
+typedef struct {
+	double variance, length;
+} kernel_factors;
+
 /*  One row of the trace. */
 typedef struct evaluation {
 	/* elbo: mean of the minibatch estimates since the last row. */
@@ -123,18 +128,21 @@ typedef struct training {
 	odvgp_isa isa;
 	/* The factors of f's mean and sd, and of an exact model's sd of y; 0: none. */
 	double scale_f[2], scale_y;
-	/* --mode: the most gamma points, 0: none; the model's, once it has them; the factor of the kernel's
-	   variances; is it asked for? Seconds of the last search, without and with its scaling, and those
-	   that are left for all after the last step. */
+	/* --mode: the most gamma points, 0: none; the model's, once it has them; what the kernel is
+	   multiplied by; is it asked for? Seconds of the last search, without and with its scaling, and
+	   those that are left for all after the last step. */
 	ptrdiff_t mode_most, mode_gamma;
 	int mode_asked;
-	double mode_factor, mode_seconds, try_seconds, reserve;
+	kernel_factors mode_factors;
+	double mode_seconds, try_seconds, reserve;
 } training;
 
 /*  --mode as it has been chosen. */
 static void mode_text(const training *t, char *text, size_t size)
 {
-	snprintf(text, size, "%td:%g", t->mode_gamma, t->mode_factor);
+	int n = snprintf(text, size, "%td:%g", t->mode_gamma, t->mode_factors.variance);
+	double length = t->mode_factors.length;
+	if (length < 1 || length > 1) snprintf(text + n, size - (size_t)n, ":%g", length);
 }
 
 /* ---- progress ---- */
@@ -1201,20 +1209,24 @@ static void training_calibrates(training *t, dataset *d, options *o, odvgp_isa i
 /*  How f is rescaled: logarithms of the factor of its mean, and of its standard deviation. */
 typedef struct scaling {
 	double mean, sd;
-	/* Of a validation row: log-likelihood, and the same with the prior. */
+	/* Of a validation row: log-likelihood, and the same with the priors. */
 	double loglik, score;
 	/* Of each of them; NULL: there is none. */
 	double *logp;
 } scaling;
 
-/*  Scores the scaling `of` by the validation rows, whose targets the library sees as Y, with the prior
-    N(0, 1) of both logarithms: a few rows that are all right should not make them infinite. The model
-    becomes again what t->before is. */
+/*  So many rows more have another label than theirs: what has not been seen in a few hundred rows may
+    be in the next ones, and a mean of 9 standard deviations would give it exp(-42). */
+static const double SCALING_WRONG = 0.5, SCALING_FINE = 0.04, SCALING_COARSE = 0.06;
+
+/*  Scores the scaling `of` by the validation rows, whose targets the library sees as Y, with priors:
+    N(0, 1) of both logarithms, since a few rows that are all right should not make them infinite, and
+    SCALING_WRONG. The model becomes again what t->before is. */
 static void scaling_try(training *t, double *Y, scaling *of)
 {
 	const part *p = &t->d->valid;
 	odvgp_server server;
-	double *logp = NULL, sum = 0;
+	double *logp = NULL, sum = 0, wrong = 0;
 	of->loglik = of->score = -HUGE_VAL;
 	of->logp = NULL;
 	if (!odvgp_scale_f(t->model, exp(of->mean), exp(of->sd), NULL) &&
@@ -1224,21 +1236,24 @@ static void scaling_try(training *t, double *Y, scaling *of)
 		logp = log_densities(&server, t->w->watch, p->X, Y, y_columns(t->d), p->n);
 	snapshot_restore(&t->before, &t->block);
 	if (!logp) return;
-	for (ptrdiff_t i = 0; i < p->n; i++) sum += logp[i];
+	for (ptrdiff_t i = 0; i < p->n; i++) {
+		sum += logp[i];
+		wrong += log(fmax(-expm1(logp[i]), DBL_EPSILON)) / (double)p->n;
+	}
 	if (!isfinite(sum)) {
 		free(logp);
 		return;
 	}
 	of->logp = logp;
 	of->loglik = sum / (double)p->n;
-	of->score = (sum - 0.5 * (of->mean * of->mean + of->sd * of->sd)) / (double)p->n;
+	of->score = (sum + SCALING_WRONG * wrong - 0.5 * (of->mean * of->mean + of->sd * of->sd)) /
+				(double)p->n;
 }
 
-/*  The best scaling, by steps along both together and along the sd, which grow where they help and are
-    halved where they do not: to a twentieth. *before: log-likelihood without one. */
-static scaling scaling_best(training *t, double *before)
+/*  The best scaling, by steps from `best` along both together and along the sd, which grow where they
+    help and are halved where they do not: to `least`. *before: log-likelihood of the first one. */
+static scaling scaling_best(training *t, scaling best, double least, double *before)
 {
-	scaling best = {0, 0, 0, 0, NULL};
 	double step[2] = {0.4, -0.4};
 	double *room = take_doubles(t->d->valid.n, 2),
 		   *Y = library_targets(t->d, t->d->valid.Y, t->d->valid.n, room);
@@ -1247,7 +1262,7 @@ static scaling scaling_best(training *t, double *before)
 	*before = best.loglik;
 	for (int tries = 0; tries < 40 && !watch_over(t->w->watch); tries++) {
 		int k = fabs(step[1]) > fabs(step[0]);
-		if (fabs(step[k]) < 0.04) break;
+		if (fabs(step[k]) < least) break;
 		scaling next = {best.mean + (k ? 0 : step[0]), best.sd + step[k], 0, 0, NULL};
 		scaling_try(t, Y, &next);
 		if (next.score > best.score) {
@@ -1262,6 +1277,8 @@ static scaling scaling_best(training *t, double *before)
 	free(room);
 	return best;
 }
+
+static const scaling no_scaling = {0, 0, -HUGE_VAL, -HUGE_VAL, NULL};
 
 /*  Another model takes the place of the training's, which the caller frees. */
 static void training_use(training *t, odvgp_model *model, model_block block)
@@ -1310,55 +1327,43 @@ static void give_back(training *t)
 
 /* ---- many gamma points at the posterior's mode ---- */
 
-/*  The most points; operations of a search; its steps; factors of the kernel's variances. The bound of few
-    points, which pays for their variance, ends at a smoother kernel than is best for the mean of many
-    (bench/results/classes-mode.txt). Of --minutes all searches and scalings get RESERVE, the last one
-    for all rows. */
-enum { MODE_GAMMA = 6000, MODE_LEAST = 500, MODE_STEPS = 20 };
-static const double MODE_FLOPS = 3e11, MODE_STEEPER = 4, MODE_STEEPEST = 1024, MODE_RESERVE = 0.3,
-					MODE_SHARE = 0.05;
-
-/*  Of a search on n rows. */
-static double mode_flops(const odvgp_config *c, double n, double gamma)
-{
-	double M = (double)c->layer[0].M, P = (double)c->layer[0].P, F = M + gamma;
-	return n * (F * F + 2 * M * gamma) + 3 * F * F * F +
-		   1.3 * MODE_STEPS * F * (n * (50 + 3 * config_width(c) + 4 * P) + 4 * P * F);
-}
-
-/*  Can the mean have many points of its own, and has the posterior one mode? */
-static int mode_suits(const odvgp_config *c, odvgp_likelihood kind)
-{
-	int mean = c->layer[0].mean_part, patches = c->layer[0].patches.height > 0;
-	return (mean == ODVGP_MEAN_PART_ORTH || mean == ODVGP_MEAN_PART_HYBRID) && c->layers == 1 &&
-		   !patches && !c->independent && has_classes(kind) && kind != ODVGP_LIKELIHOOD_ROBUSTMAX &&
-		   !(c->lik.link_jitter > 0);
-}
+/*  The bound of few points, which pays for their variance, ends at a smoother kernel than is best for
+    the mean of many (bench/results/classes-mode.txt). So the kernel's variances are multiplied by
+    powers of STEEPER, up to STEEPEST, and its lengthscales by MODE_LENGTHS; which are best is found with
+    half of the points. Of --minutes all searches and scalings get RESERVE, the last one for all rows
+    SHARE. */
+enum { MODE_TRIES = 20, MODE_POWERS = 5 };
+static const double MODE_STEEPER = 4, MODE_STEEPEST = 1024, MODE_RESERVE = 0.35, MODE_SHARE = 0.05,
+					MODE_LENGTHS[] = {1, 0.6, 0.4, 0.25, 0.15, 0.1, 0.06, 0.04, 0.025, 0.015};
 
 /*  As many points as there are operations for; 0: no more than the model has. */
-static ptrdiff_t mode_points(const training *t)
+static ptrdiff_t mode_most(const training *t)
 {
-	const odvgp_config *c = odvgp_model_config(t->model);
-	double n = (double)t->d->train.n, most = MODE_FLOPS;
-	ptrdiff_t gamma = smaller(MODE_GAMMA, t->d->train.n),
-			  least = larger(c->layer[0].M_gamma, MODE_LEAST);
-	if (!mode_suits(c, t->d->s.likelihood)) return 0;
-	if (t->limit > 0)
-		most = fmin(most, MODE_SHARE * t->limit * measured_rate(t->w, 0));
-	while (gamma >= least && mode_flops(c, n, (double)gamma) > most) gamma = gamma * 9 / 10;
-	return gamma >= least ? gamma / 10 * 10 : 0;
+	double most = MODE_FLOPS;
+	if (t->limit > 0) most = fmin(most, MODE_SHARE * t->limit * measured_rate(t->w, 0));
+	return mode_points(
+			odvgp_model_config(t->model), t->d->s.likelihood, (double)t->d->train.n, most);
 }
 
-/*  Reads --mode GAMMA:FACTOR; returns 0 if it is auto or off. */
-static int mode_given(const options *o, ptrdiff_t *gamma, double *factor)
+/*  Reads one of --mode's factors, ":4"; NULL: it is none. */
+static const char *mode_number(const char *text, double *factor)
+{
+	const char *end = *text == ':' ? table__number(text + 1, factor) : NULL;
+	return end && *factor * MODE_STEEPEST >= 1 && *factor <= MODE_STEEPEST ? end : NULL;
+}
+
+/*  Reads --mode GAMMA:VARIANCE[:LENGTH]; returns 0 if it is auto or off. */
+static int mode_given(const options *o, ptrdiff_t *gamma, kernel_factors *factors)
 {
 	const char *text = o->value[OPT_MODE], *p = text;
 	if (strcmp(text, "auto") == 0 || strcmp(text, "off") == 0) return 0;
-	*factor = NAN;
+	factors->length = 1;
 	*gamma = parse_index(&p);
-	const char *end = *p == ':' ? table__number(p + 1, factor) : NULL;
-	if (*gamma < 1 || !end || *end || !(*factor * MODE_STEEPEST >= 1 && *factor <= MODE_STEEPEST))
-		die(BAD_INPUT, "--mode %s: must be auto, off or GAMMA:FACTOR, as 2000:4, FACTOR from 1/%g to %g",
+	const char *end = mode_number(p, &factors->variance);
+	if (end && *end) end = mode_number(end, &factors->length);
+	if (*gamma < 1 || !end || *end)
+		die(BAD_INPUT, "--mode %s: must be auto, off or GAMMA:VARIANCE[:LENGTH], as 2000:4 or "
+					   "2000:4:0.6, both from 1/%g to %g",
 				text, MODE_STEEPEST, MODE_STEEPEST);
 	return 1;
 }
@@ -1366,11 +1371,11 @@ static int mode_given(const options *o, ptrdiff_t *gamma, double *factor)
 /*  The same before there is a model. */
 static void mode_check(const options *o, const dataset *d)
 {
-	double factor;
+	kernel_factors factors;
 	ptrdiff_t gamma;
-	if (!mode_given(o, &gamma, &factor)) return;
+	if (!mode_given(o, &gamma, &factors)) return;
 	if (o->value[OPT_RESUME]) die(BAD_INPUT, "--mode and --resume exclude each other");
-	if (is_auto(o)) die(BAD_INPUT, "--mode GAMMA:FACTOR: needs --basis orth or hybrid");
+	if (is_auto(o)) die(BAD_INPUT, "--mode GAMMA:VARIANCE: needs --basis orth or hybrid");
 	if (!has_classes(d->s.likelihood))
 		die(BAD_INPUT, "--mode: only for classes; the likelihood is %s",
 				likelihood_text(d->s.likelihood));
@@ -1380,23 +1385,24 @@ static void mode_check(const options *o, const dataset *d)
 /*  Before the first step. */
 static void mode_begin(training *t)
 {
-	t->mode_asked = mode_given(t->o, &t->mode_most, &t->mode_factor);
+	t->mode_asked = mode_given(t->o, &t->mode_most, &t->mode_factors);
 	if (t->mode_asked) {
 		if (!mode_suits(odvgp_model_config(t->model), t->d->s.likelihood))
 			die(BAD_INPUT, "--mode: only for one layer of points of --basis orth or hybrid, and "
 						   "not for --likelihood robustmax");
 		t->mode_most = smaller(t->mode_most, t->d->train.n);
-	} else if (t->all && strcmp(t->o->value[OPT_MODE], "auto") == 0) t->mode_most = mode_points(t);
+	} else if (t->all && strcmp(t->o->value[OPT_MODE], "auto") == 0) t->mode_most = mode_most(t);
 	if (t->mode_most) t->reserve = MODE_RESERVE * t->limit;
 }
 
-/*  Multiplies the variances of all kernels. */
-static odvgp_status mode_scale(odvgp_model *model, double factor, odvgp_info *info)
+/*  Multiplies the kernels' numbers of one name, those that are trained or all. */
+static odvgp_status mode_scale(
+		odvgp_model *model, const char *name, double factor, int all, odvgp_info *info)
 {
 	odvgp_status s = ODVGP_OK;
 	for (int i = 0; i < odvgp_slot_count(model) && !s; i++) {
 		const odvgp_slot *slot = odvgp_slot_at(model, i);
-		if (!is_kernel_slot(slot, "variance")) continue;
+		if (!is_kernel_slot(slot, name) || !(all || slot->trainable)) continue;
 		double *v = take_doubles(slot->count, 1);
 		s = odvgp_get(model, slot->name, v, slot->count, info);
 		for (ptrdiff_t k = 0; k < slot->count; k++) v[k] *= factor;
@@ -1406,18 +1412,20 @@ static odvgp_status mode_scale(odvgp_model *model, double factor, odvgp_info *in
 	return s;
 }
 
-/*  The search, for variances times `factor`, which then become again what they were. */
-static odvgp_status mode_fit(odvgp_model *model, const dataset *d, double factor,
+/*  The search, with another kernel. Its variances then become again what they were. */
+static odvgp_status mode_fit(odvgp_model *model, const dataset *d, kernel_factors factors,
 		const odvgp_watch *watch, odvgp_info *info)
 {
 	size_t size = odvgp_fit_mode_scratch(model, info);
 	if (!size) return info->status;
 	void *scratch = has_memory((double)size) ? malloc(size) : NULL;
-	odvgp_status s = scratch ? mode_scale(model, factor, info) : ODVGP_E_MEMORY;
+	odvgp_status s = scratch ? mode_scale(model, "variance", factors.variance, 1, info)
+							 : ODVGP_E_MEMORY;
+	if (!s) s = mode_scale(model, "lengthscale", factors.length, 0, info);
 	if (!s)
 		s = odvgp_fit_mode(
 				model, d->train.X, d->Y, MODE_STEPS, watch, scratch, size, info);
-	if (!s) s = odvgp_scale_f(model, 1, 1 / sqrt(factor), info);
+	if (!s) s = odvgp_scale_f(model, 1, 1 / sqrt(factors.variance), info);
 	free(scratch);
 	return s;
 }
@@ -1425,7 +1433,7 @@ static odvgp_status mode_fit(odvgp_model *model, const dataset *d, double factor
 /*  A model of d's rows with the parameters of `from`, but `gamma` gamma points and its mean at the mode.
     Returns a block without memory where there is none for it, or no time. */
 static model_block mode_make(training *t, const odvgp_model *from, const dataset *d, ptrdiff_t gamma,
-		double factor, odvgp_model **model)
+		kernel_factors factors, odvgp_model **model)
 {
 	double begin = now();
 	odvgp_info info = no_info;
@@ -1443,7 +1451,7 @@ static model_block mode_make(training *t, const odvgp_model *from, const dataset
 	if (!s && t->o->value[OPT_FREEZE]) freeze_slots(*model, t->o->value[OPT_FREEZE]);
 	if (!s) s = odvgp_init_data(*model, d->train.X, d->Y, &watch, &info);
 	if (!s) s = race_copy(*model, from, &info);
-	if (!s) s = mode_fit(*model, d, factor, &watch, &info);
+	if (!s) s = mode_fit(*model, d, factors, &watch, &info);
 	watch_end(t->w->watch);
 	t->mode_seconds = now() - begin;
 	if (!s) return block;
@@ -1456,35 +1464,43 @@ static model_block mode_make(training *t, const odvgp_model *from, const dataset
 static int mode_is_better(const scaling *best, const scaling *next, ptrdiff_t n)
 {
 	double error;
-	return next->logp && best->logp &&
-		   paired_difference(next->logp, best->logp, n, &error) > error;
+	if (!next->logp || !best->logp) return 0;
+	paired_difference(next->logp, best->logp, n, &error);
+	return next->score - best->score > error;
 }
 
-/*  Of --minutes there has to be time for another try, as long as the last one, and for all rows. */
-static int mode_timely(const training *t)
+/*  Of --minutes there has to be time for a try with `next` points after one with `last`, for one with
+    all points, and for all rows. */
+static int mode_timely(const training *t, ptrdiff_t last, ptrdiff_t next)
 {
-	double need = t->try_seconds + 1.2 * t->mode_seconds;
+	const odvgp_config *c = odvgp_model_config(t->model);
+	double n = (double)t->d->train.n, one = mode_flops(c, n, (double)last),
+		   most = mode_flops(c, n, (double)t->mode_most) / one, need = most * 1.2 * t->mode_seconds;
+	if (next < t->mode_most) need += t->try_seconds;
+	need += most * t->try_seconds;
 	return !watch_over(t->w->watch) &&
 		   (!(t->limit > 0) || t->label || now() - t->begin + need < t->limit);
 }
 
-/*  Tries a factor of the variances of `old`; whether its best scaling becomes *top. */
-static int mode_try(training *t, const odvgp_model *old, double factor, scaling *top)
+/*  Tries `gamma` points and a kernel; whether their best scaling, which is sought from *top on, becomes
+    *top. The training's model stays. */
+static int mode_try(
+		training *t, ptrdiff_t gamma, kernel_factors factors, double least, scaling *top)
 {
-	odvgp_model *model;
+	odvgp_model *model, *old = t->model;
+	model_block old_block = t->block;
 	double unused, begin = now();
-	model_block block = mode_make(t, old, t->d, t->mode_most, factor, &model);
+	model_block block = mode_make(t, old, t->d, gamma, factors, &model);
 	if (!block.at) return 0;
 	training_use(t, model, block);
-	scaling next = scaling_best(t, &unused);
+	scaling next = scaling_best(t, *top, least, &unused);
+	training_use(t, old, old_block);
 	free(block.at);
 	t->try_seconds = now() - begin;
-	int better = next.loglik > top->loglik;
+	int better = next.score > top->score;
 	free(better ? top->logp : next.logp);
-	if (!better) return 0;
-	*top = next;
-	t->mode_factor = factor;
-	return 1;
+	if (better) *top = next;
+	return better;
 }
 
 static void mode_left_out(const training *t)
@@ -1494,25 +1510,55 @@ static void mode_left_out(const training *t)
 	fprintf(stderr, "note: --mode is left out: stopped, or no memory or time for it\n");
 }
 
-/*  Tries factors from MODE_STEEPER on, up while that helps, or else 1. Where the best is better than
-    `best`, or asked for, this becomes its scaling, and it returns 1. The training's model stays. */
+static kernel_factors mode_factors_at(int power, int length)
+{
+	return (kernel_factors){pow(MODE_STEEPER, power), MODE_LENGTHS[length]};
+}
+
+/*  Looks for the kernel with `gamma` points: from the model's own on in one direction while that helps,
+    then in the next, until none does. Shorter lengthscales alone make it steeper, which is why one
+    direction makes its variance smaller, too. Returns its scaling, without results. */
+static scaling mode_search(training *t, ptrdiff_t gamma)
+{
+	enum { LENGTHS = sizeof MODE_LENGTHS / sizeof *MODE_LENGTHS, POWERS = 2 * MODE_POWERS + 1 };
+	static const int move[4][2] = {{1, 0}, {0, 1}, {-1, 1}, {-1, 0}};
+	char tried[POWERS][LENGTHS] = {{0}};
+	scaling top = no_scaling;
+	int power = 0, length = 0, failed = 0, tries = 1;
+	tried[power + MODE_POWERS][length] = 1;
+	mode_try(t, gamma, mode_factors_at(power, length), SCALING_COARSE, &top);
+	for (int k = 0; failed < 4;) {
+		int p = power + move[k][0], l = length + move[k][1];
+		failed++;
+		if (p >= -MODE_POWERS && p <= MODE_POWERS && l < LENGTHS &&
+				!tried[p + MODE_POWERS][l]) {
+			if (tries++ == MODE_TRIES || !mode_timely(t, gamma, gamma)) break;
+			tried[p + MODE_POWERS][l] = 1;
+			if (mode_try(t, gamma, mode_factors_at(p, l), SCALING_COARSE, &top))
+				power = p, length = l, failed = 0;
+		}
+		if (failed) k = (k + 1) % 4;
+	}
+	free(top.logp);
+	t->mode_factors = mode_factors_at(power, length);
+	return (scaling){top.mean, top.sd, -HUGE_VAL, -HUGE_VAL, NULL};
+}
+
+/*  Finds the kernel, unless it is given. Where the mode is better than `best`, or asked for, its scaling
+    becomes `best`, and it returns 1. */
 static int mode_choose(training *t, scaling *best)
 {
-	odvgp_model *old = t->model;
-	model_block old_block = t->block;
-	scaling top = {0, 0, -HUGE_VAL, -HUGE_VAL, NULL};
-	int given = t->mode_asked;
-	double factor = given ? t->mode_factor : MODE_STEEPER;
-	mode_try(t, old, factor, &top);
-	while (!given && factor < MODE_STEEPEST && mode_timely(t) &&
-			mode_try(t, old, MODE_STEEPER * factor, &top))
-		factor *= MODE_STEEPER;
-	if (!given && factor <= MODE_STEEPER && mode_timely(t)) mode_try(t, old, 1, &top);
-	training_use(t, old, old_block);
-	int chosen = given ? top.logp != NULL : mode_is_better(best, &top, t->d->valid.n);
+	scaling top = no_scaling;
+	if (!t->mode_asked) {
+		ptrdiff_t half = t->mode_most / 2;
+		top = mode_search(t, half);
+		if (!mode_timely(t, half, t->mode_most)) return 0;
+	}
+	mode_try(t, t->mode_most, t->mode_factors, SCALING_FINE, &top);
+	int chosen = t->mode_asked ? top.logp != NULL : mode_is_better(best, &top, t->d->valid.n);
 	free(chosen ? best->logp : top.logp);
 	if (chosen) *best = top;
-	else if (given) mode_left_out(t);
+	else if (t->mode_asked) mode_left_out(t);
 	return chosen;
 }
 
@@ -1521,7 +1567,7 @@ static void mode_take(training *t, const dataset *d)
 {
 	odvgp_model *model, *old = t->model;
 	model_block before = t->block,
-				block = mode_make(t, old, d, t->mode_most, t->mode_factor, &model);
+				block = mode_make(t, old, d, t->mode_most, t->mode_factors, &model);
 	if (!block.at) {
 		mode_left_out(t);
 		return;
@@ -1590,7 +1636,7 @@ static void calibrate(training *t)
 	if (!t->all && t->mode_asked) mode_take(t, t->d);
 	if (!t->all || watch_over(t->w->watch)) return;
 	watch_begin(t->w->watch, "scale of f");
-	scaling best = scaling_best(t, &before), plain = best;
+	scaling best = scaling_best(t, no_scaling, SCALING_FINE, &before), plain = best;
 	watch_end(t->w->watch);
 	int many = t->mode_most && mode_choose(t, &best);
 	free(best.logp);

@@ -80,16 +80,20 @@ check "calibrate: not with --resume" refuses "exclude each other" train --data k
 awk 'BEGIN { srand(3); print "a,b,kind"; for (i = 0; i < 1200; i++) { x = rand(); y = rand()
     print x "," y ",k" (int(8 * x) + int(8 * y)) % 3 } }' </dev/null >board.csv
 b="--data board.csv --target kind --basis orth --beta 20 --gamma 20 --iters 60 --set lik.nodes=4 --threads 1 --seed 3"
-for mode in off auto 600:16; do
+for mode in off auto 600:16 600:16:0.4; do
     "$tool" train $b --calibrate on --mode $mode --test-fraction 0.2 --model mode-$mode.odvgp --json >mode-$mode.json 2>mode-$mode.txt
 done
 check "mode: many points gain where few see little" holds \
     "$(value mode-auto.json loglik) > $(value mode-off.json loglik) + 0.2"
-check "mode: the choice is said as an option, and kept" sh -c 'grep -q "^note: its mean is the .*: --mode [1-9][0-9]*:[1-9]" mode-auto.txt &&
-    grep -q "\"mode\": \"[1-9][0-9]*:[1-9]" mode-auto.json && ! grep -q "\"mode\"" mode-off.json'
-check "mode: info has it" sh -c '"$1" info --model mode-auto.odvgp | grep -q "^mode     --mode [1-9][0-9]*:[1-9]" &&
+check "mode: the choice is said as an option, and kept" sh -c 'grep -q "^note: its mean is the .*: --mode [1-9][0-9]*:[0-9]" mode-auto.txt &&
+    grep -q "\"mode\": \"[1-9][0-9]*:[0-9]" mode-auto.json && ! grep -q "\"mode\"" mode-off.json'
+check "mode: info has it" sh -c '"$1" info --model mode-auto.odvgp | grep -q "^mode     --mode [1-9][0-9]*:[0-9]" &&
     "$1" info --model mode-auto.odvgp --json | grep -q "\"mode\": \"[1-9]"' sh "$tool"
 check "mode: what is given is taken" test "$(values mode-600:16.json gamma) $(value mode-600:16.json mode)" = "600 600:16"
+length() { value "$1" kernel | sed 's/[a-z0-9]*(//; s/,.*//'; }
+check "mode: lengthscales, too" holds "$(length mode-600:16:0.4.json) > 0.399 * $(length mode-600:16.json) &&
+    $(length mode-600:16:0.4.json) < 0.401 * $(length mode-600:16.json)"
+check "mode: and this is said" test "$(value mode-600:16:0.4.json mode)" = 600:16:0.4
 "$tool" train $b --mode 600:16 --test-fraction 0.2 --model t.odvgp --json >t.json 2>err.txt
 check "mode: given, it needs no rows held out" holds \
     "$(value t.json n_train) == 960 && $(value t.json gamma) == 600 && $(value t.json loglik) > $(value mode-off.json loglik)"
@@ -100,12 +104,12 @@ check "mode: not with --resume" refuses "which steps would lose" train --data bo
 "$tool" train $b --iters 12 --patience 30 --mode 600:16 --model t.odvgp --json >t.json 2>err.txt
 check "mode: after --patience" test "$? $(value t.json gamma)" = "0 600"
 "$tool" train $b --freeze 'kernel.*' --mode off --model frozen.odvgp --json >frozen.json 2>err.txt
-"$tool" train $b --freeze 'kernel.*' --mode 600:16 --model t.odvgp --json >t.json 2>err.txt
+"$tool" train $b --freeze 'kernel.*' --mode 600:16:0.4 --model t.odvgp --json >t.json 2>err.txt
 check "mode: what is fixed stays" test "$(value t.json kernel)" = "$(value frozen.json kernel)"
 check "mode: of many gamma points" refuses "points of --basis orth or hybrid" train --data board.csv --target kind \
     --basis coupled --mode 60:4
-for text in 60 0:4 60:0 60:-1 60:1e-4 60:9999 60:4x a; do
-    check "mode: $text is none" refuses "must be auto, off or GAMMA:FACTOR" train $b --mode $text
+for text in 60 0:4 60:0 60:-1 60:1e-4 60:9999 60:4x 60:4: 60:4:0 60:4:x 60:4:9999 60:4:1:1 a; do
+    check "mode: $text is none" refuses "must be auto, off or GAMMA:VARIANCE" train $b --mode $text
 done
 cut -d, -f1,2 kinds.csv >unlabelled.csv
 "$tool" predict --model two-classes.odvgp --data unlabelled.csv --json --out t.csv >t.json
