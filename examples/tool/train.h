@@ -1250,11 +1250,13 @@ static void scaling_try(training *t, double *Y, scaling *of)
 				(double)p->n;
 }
 
-/*  The best scaling, by steps from `best` along both together and along the sd, which grow where they
-    help and are halved where they do not: to `least`. *before: log-likelihood of the first one. */
+/*  The best scaling, by steps from `best` along both together and along the sd, smaller ones where this
+    is another model's, which grow where they help and are halved where they do not: to `least`.
+    *before: log-likelihood of the first one. */
 static scaling scaling_best(training *t, scaling best, double least, double *before)
 {
-	double step[2] = {0.4, -0.4};
+	double first = best.mean * best.mean + best.sd * best.sd > 0 ? 0.2 : 0.4,
+		   step[2] = {first, -first};
 	double *room = take_doubles(t->d->valid.n, 2),
 		   *Y = library_targets(t->d, t->d->valid.Y, t->d->valid.n, room);
 	snapshot_take(&t->before, t->model, &t->block);
@@ -1330,10 +1332,10 @@ static void give_back(training *t)
 /*  The bound of few points, which pays for their variance, ends at a smoother kernel than is best for
     the mean of many (bench/results/classes-mode.txt). So the kernel's variances are multiplied by
     powers of STEEPER, up to STEEPEST, and its lengthscales by MODE_LENGTHS; which are best is found with
-    half of the points. Of --minutes all searches and scalings get RESERVE, the last one for all rows
-    SHARE. */
+    half of the points. Of what a race leaves of --minutes all searches and scalings get RESERVE, and of
+    --minutes the last one for all rows SHARE. */
 enum { MODE_TRIES = 20, MODE_POWERS = 5 };
-static const double MODE_STEEPER = 4, MODE_STEEPEST = 1024, MODE_RESERVE = 0.35, MODE_SHARE = 0.05,
+static const double MODE_STEEPER = 4, MODE_STEEPEST = 1024, MODE_RESERVE = 0.6, MODE_SHARE = 0.04,
 					MODE_LENGTHS[] = {1, 0.6, 0.4, 0.25, 0.15, 0.1, 0.06, 0.04, 0.025, 0.015};
 
 /*  As many points as there are operations for; 0: no more than the model has. */
@@ -1392,7 +1394,8 @@ static void mode_begin(training *t)
 						   "not for --likelihood robustmax");
 		t->mode_most = smaller(t->mode_most, t->d->train.n);
 	} else if (t->all && strcmp(t->o->value[OPT_MODE], "auto") == 0) t->mode_most = mode_most(t);
-	if (t->mode_most) t->reserve = MODE_RESERVE * t->limit;
+	if (t->mode_most && t->limit > 0)
+		t->reserve = MODE_RESERVE * fmax(0, t->limit - (now() - t->begin));
 }
 
 /*  Multiplies the kernels' numbers of one name, those that are trained or all. */
@@ -1469,15 +1472,18 @@ static int mode_is_better(const scaling *best, const scaling *next, ptrdiff_t n)
 	return next->score - best->score > error;
 }
 
-/*  Of --minutes there has to be time for a try with `next` points after one with `last`, for one with
-    all points, and for all rows. */
-static int mode_timely(const training *t, ptrdiff_t last, ptrdiff_t next)
+/*  How often as dear as with `gamma` points all is with the most. */
+static double mode_ratio(const training *t, ptrdiff_t gamma)
 {
 	const odvgp_config *c = odvgp_model_config(t->model);
-	double n = (double)t->d->train.n, one = mode_flops(c, n, (double)last),
-		   most = mode_flops(c, n, (double)t->mode_most) / one, need = most * 1.2 * t->mode_seconds;
-	if (next < t->mode_most) need += t->try_seconds;
-	need += most * t->try_seconds;
+	double n = (double)t->d->train.n;
+	return mode_flops(c, n, (double)t->mode_most) / mode_flops(c, n, (double)gamma);
+}
+
+/*  Is there time of --minutes for the model of all rows, after so many tries as the last one? */
+static int mode_timely(const training *t, double tries, double ratio)
+{
+	double need = tries * t->try_seconds + 1.2 * ratio * t->mode_seconds;
 	return !watch_over(t->w->watch) &&
 		   (!(t->limit > 0) || t->label || now() - t->begin + need < t->limit);
 }
@@ -1517,7 +1523,7 @@ static kernel_factors mode_factors_at(int power, int length)
 
 /*  Looks for the kernel with `gamma` points: from the model's own on in one direction while that helps,
     then in the next, until none does. Shorter lengthscales alone make it steeper, which is why one
-    direction makes its variance smaller, too. Returns its scaling, without results. */
+    direction makes its variance smaller, too. Returns its scaling. */
 static scaling mode_search(training *t, ptrdiff_t gamma)
 {
 	enum { LENGTHS = sizeof MODE_LENGTHS / sizeof *MODE_LENGTHS, POWERS = 2 * MODE_POWERS + 1 };
@@ -1525,6 +1531,7 @@ static scaling mode_search(training *t, ptrdiff_t gamma)
 	char tried[POWERS][LENGTHS] = {{0}};
 	scaling top = no_scaling;
 	int power = 0, length = 0, failed = 0, tries = 1;
+	double ratio = mode_ratio(t, gamma);
 	tried[power + MODE_POWERS][length] = 1;
 	mode_try(t, gamma, mode_factors_at(power, length), SCALING_COARSE, &top);
 	for (int k = 0; failed < 4;) {
@@ -1532,16 +1539,28 @@ static scaling mode_search(training *t, ptrdiff_t gamma)
 		failed++;
 		if (p >= -MODE_POWERS && p <= MODE_POWERS && l < LENGTHS &&
 				!tried[p + MODE_POWERS][l]) {
-			if (tries++ == MODE_TRIES || !mode_timely(t, gamma, gamma)) break;
+			if (tries++ == MODE_TRIES || !mode_timely(t, 1 + ratio, ratio)) break;
 			tried[p + MODE_POWERS][l] = 1;
 			if (mode_try(t, gamma, mode_factors_at(p, l), SCALING_COARSE, &top))
 				power = p, length = l, failed = 0;
 		}
 		if (failed) k = (k + 1) % 4;
 	}
-	free(top.logp);
 	t->mode_factors = mode_factors_at(power, length);
-	return (scaling){top.mean, top.sd, -HUGE_VAL, -HUGE_VAL, NULL};
+	return top;
+}
+
+/*  All points, from the scaling `top` of half of them on, which stay where that is not better, or where
+    there is no time. */
+static void mode_all(training *t, ptrdiff_t half, scaling *top)
+{
+	double ratio = mode_ratio(t, half);
+	scaling all = {top->mean, top->sd, -HUGE_VAL, -HUGE_VAL, NULL};
+	if (mode_timely(t, ratio, ratio)) mode_try(t, t->mode_most, t->mode_factors, SCALING_FINE, &all);
+	int better = all.score > top->score;
+	free(better ? top->logp : all.logp);
+	if (better) *top = all;
+	else t->mode_most = half;
 }
 
 /*  Finds the kernel, unless it is given. Where the mode is better than `best`, or asked for, its scaling
@@ -1549,12 +1568,12 @@ static scaling mode_search(training *t, ptrdiff_t gamma)
 static int mode_choose(training *t, scaling *best)
 {
 	scaling top = no_scaling;
-	if (!t->mode_asked) {
+	if (t->mode_asked) mode_try(t, t->mode_most, t->mode_factors, SCALING_FINE, &top);
+	else {
 		ptrdiff_t half = t->mode_most / 2;
 		top = mode_search(t, half);
-		if (!mode_timely(t, half, t->mode_most)) return 0;
+		mode_all(t, half, &top);
 	}
-	mode_try(t, t->mode_most, t->mode_factors, SCALING_FINE, &top);
 	int chosen = t->mode_asked ? top.logp != NULL : mode_is_better(best, &top, t->d->valid.n);
 	free(chosen ? best->logp : top.logp);
 	if (chosen) *best = top;
