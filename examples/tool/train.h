@@ -1215,9 +1215,9 @@ typedef struct scaling {
 	double *logp;
 } scaling;
 
-/*  So many rows more have another label than theirs: what has not been seen in a few hundred rows may
-    be in the next ones, and a mean of 9 standard deviations would give it exp(-42). */
-static const double SCALING_WRONG = 0.5, SCALING_FINE = 0.04, SCALING_COARSE = 0.06;
+/*  So much of a row more has another label than the rows held out: what has not been seen in a few
+    hundred may be in the next ones, and a mean of 9 standard deviations would give it exp(-42). */
+static const double SCALING_WRONG = 0.1, SCALING_FINE = 0.04, SCALING_COARSE = 0.06;
 
 /*  Scores the scaling `of` by the validation rows, whose targets the library sees as Y, with priors:
     N(0, 1) of both logarithms, since a few rows that are all right should not make them infinite, and
@@ -1296,14 +1296,16 @@ static void training_use(training *t, odvgp_model *model, model_block block)
 	t->predictor_block = take(t->predictor_size, 1);
 }
 
-/*  A model of all rows gets the parameters, and a tenth more steps of the last sizes. */
+/*  A model of all rows gets the parameters, and a tenth more steps of the last sizes; what --mode leaves
+    of --minutes where its search has been in vain allows half as many as there have been. */
 static void give_back(training *t)
 {
 	bytes unused = {NULL, 0, 0};
 	odvgp_info info = no_info;
 	odvgp_model *old = t->model;
 	model_block block;
-	ptrdiff_t steps = (t->step - t->first_step + 9) / 10, done = 0;
+	int vain = t->limit > 0 && t->mode_most && !(t->reserve > 0);
+	ptrdiff_t so_far = t->step - t->first_step, steps = vain ? so_far / 2 : (so_far + 9) / 10, done = 0;
 	const odvgp_config *c = odvgp_model_config(old);
 	odvgp_schedule lr = race_rest(&c->optim.lr, odvgp_steps_done(old)),
 				   step = race_rest(&c->optim.natgrad_step, odvgp_steps_done(old));

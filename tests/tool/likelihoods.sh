@@ -97,6 +97,13 @@ check "mode: and this is said" test "$(value mode-600:16:0.4.json mode)" = 600:1
 "$tool" train $b --mode 600:16 --test-fraction 0.2 --model t.odvgp --json >t.json 2>err.txt
 check "mode: given, it needs no rows held out" holds \
     "$(value t.json n_train) == 960 && $(value t.json gamma) == 600 && $(value t.json loglik) > $(value mode-off.json loglik)"
+# Two heaps far apart: that all of 60 rows held out are right does not say that the next one is.
+awk 'BEGIN { srand(5); print "a,b,kind"; for (i = 0; i < 600; i++) print 4 * (i % 2) + rand() "," rand() ",k" i % 2 }' \
+    </dev/null >apart.csv
+"$tool" train --data apart.csv --target kind --basis orth --beta 20 --gamma 20 --iters 60 --threads 1 --seed 3 --calibrate on \
+    --mode 300:64 --model t.odvgp --quiet >t.txt
+"$tool" predict --model t.odvgp --data apart.csv --out t.csv --quiet >t.txt
+check "calibrate: no label is impossible" awk -F, 'NR > 1 && !($2 > 1e-6 && $3 > 1e-6) { bad = 1 } END { exit bad || NR < 601 }' t.csv
 check "mode: of a likelihood with one" refuses "only for classes" train --data named.csv --basis orth --mode 60:4 $m
 check "mode: not beside auto, which may choose another basis" refuses "needs --basis orth or hybrid" train --data board.csv \
     --target kind --mode 60:4
