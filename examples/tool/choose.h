@@ -779,7 +779,7 @@ static void candidate_make(choice *c, int k, double flops, int follows)
 			   most = g.optim.kind == ODVGP_OPTIMIZER_LBFGS ? 200 : 5000,
 			   least = g.objective == ODVGP_OBJECTIVE_EXACT    ? 8
 					   : g.optim.kind == ODVGP_OPTIMIZER_LBFGS ? 20
-															   : (double)least_steps(o, c->d),
+															   : (double)least_steps(many > 0),
 			   steps = fmin(most, fmax(least, (flops - start - many) / step_flops(&g)));
 		plan_number(o, OPT_ITERS, (ptrdiff_t)(steps >= 100 ? floor(steps / grain) * grain : steps));
 	}

@@ -187,12 +187,17 @@ static void minutes_check(const options *o, const odvgp_config *config, const wo
 enum { MODE_GAMMA = 6000, MODE_LEAST = 500, MODE_STEPS = 20, MODE_SEARCHES = 8 };
 static const double MODE_FLOPS = 3e11;
 
-/*  Of a search on n rows. */
+/*  Of a search on n rows, for P functions of a kernel of D columns. */
+static double mode_flops_of(double n, double M, double gamma, double P, double D)
+{
+	double F = M + gamma;
+	return n * (F * F + 2 * M * gamma) + 3 * F * F * F +
+		   1.3 * MODE_STEPS * F * (n * (50 + 3 * D + 4 * P) + 4 * P * F);
+}
 static double mode_flops(const odvgp_config *c, double n, double gamma)
 {
-	double M = (double)c->layer[0].M, P = (double)c->layer[0].P, F = M + gamma;
-	return n * (F * F + 2 * M * gamma) + 3 * F * F * F +
-		   1.3 * MODE_STEPS * F * (n * (50 + 3 * config_width(c) + 4 * P) + 4 * P * F);
+	return mode_flops_of(
+			n, (double)c->layer[0].M, gamma, (double)c->layer[0].P, config_width(c));
 }
 
 /*  Can the mean have many points of its own, and has the posterior one mode? */

@@ -220,14 +220,22 @@ enum { FEW_ROWS = 600, Q_POINTS = 200, LEAST_STEPS = 300, RACED_STEPS = 100 };
 static int mode_follows(const options *o, const dataset *d)
 {
 	return d->calibrates && strcmp(o->value[OPT_MODE], "auto") == 0 &&
-		   d->s.likelihood != ODVGP_LIKELIHOOD_ROBUSTMAX && d->train.n > FEW_ROWS &&
-		   d->train.n < MANY_ROWS;
+		   d->s.likelihood != ODVGP_LIKELIHOOD_ROBUSTMAX && !is_independent(o) &&
+		   d->train.n > FEW_ROWS && d->train.n < MANY_ROWS;
 }
 
 /*  Of a training that operations decide. */
-static ptrdiff_t least_steps(const options *o, const dataset *d)
+static ptrdiff_t least_steps(int many) { return many ? LEAST_STEPS / 2 : LEAST_STEPS; }
+
+/*  Operations of --mode, as mode_points decides; 0: there is none. */
+static double plan_mode(const options *o, const dataset *d, ptrdiff_t beta, ptrdiff_t gamma)
 {
-	return mode_follows(o, d) ? LEAST_STEPS / 2 : LEAST_STEPS;
+	double n = (double)d->train.n, M = (double)beta, P = functions_of(&d->s),
+		   D = kernel_width(o->value[OPT_KERNEL], (double)d->s.D),
+		   least = mode_flops_of(n, M, fmax((double)gamma, MODE_LEAST), P, D),
+		   most = mode_flops_of(n, M, fmin(MODE_GAMMA, n), P, D);
+	if (!mode_follows(o, d) || !gamma || least > MODE_FLOPS) return 0;
+	return MODE_SEARCHES * fmin(MODE_FLOPS, most);
 }
 
 /*  Natural steps that follow a kernel of a large variance. A step forgets the batches before it by its
@@ -298,7 +306,8 @@ static void plan_q(plan *p, options *o, double budget, const dataset *d, ptrdiff
 	ptrdiff_t n = d->train.n, beta, gamma;
 	plan_q_points(n, distinct, &beta, &gamma);
 	double usual = n <= FEW_ROWS ? 600 : n < MANY_ROWS ? 1000 : 3000;
-	int many = mode_follows(o, d), grain = many ? 50 : 100;
+	double mode = plan_mode(o, d, beta, gamma);
+	int many = mode > 0, grain = many ? 50 : 100;
 	if (many && !o->value[OPT_MINUTES]) budget /= 2;
 	/* fewer points where many functions would leave no time for steps */
 	int least = p->both > 0 ? RACED_STEPS : LEAST_STEPS;
@@ -306,12 +315,12 @@ static void plan_q(plan *p, options *o, double budget, const dataset *d, ptrdiff
 		if (least * q_step_flops(o, d, beta, gamma) <= budget) break;
 	const char *name = !gamma ? "coupled" : n < MANY_ROWS ? "orth" : "solve";
 	double step = q_step_flops(o, d, beta, gamma),
-		   steps = fmin(usual, fmax((double)least_steps(o, d), budget / step));
+		   steps = fmin(usual, fmax((double)least_steps(many), budget / step));
 	option_store(o, OPT_BASIS, copy_text(name));
 	plan_number(o, OPT_BETA, beta);
 	if (gamma) plan_number(o, OPT_GAMMA, gamma);
 	plan_steps(p, o, floor(steps / grain) * grain);
-	p->flops += steps * step + (many ? MODE_SEARCHES * MODE_FLOPS : 0);
+	p->flops += steps * step + mode;
 	plan_classes(p, o, d);
 }
 

@@ -130,17 +130,17 @@ typedef struct training {
 	double scale_f[2], scale_y;
 	/* --mode: the most gamma points, 0: none; the model's, once it has them; what the kernel is
 	   multiplied by; is it asked for? Seconds of the last search, without and with its scaling, and
-	   those that are left for all after the last step. */
+	   those that are left for all after the last step; the clock at their end. */
 	ptrdiff_t mode_most, mode_gamma;
 	int mode_asked;
 	kernel_factors mode_factors;
-	double mode_seconds, try_seconds, reserve;
+	double mode_seconds, try_seconds, reserve, mode_end;
 } training;
 
 /*  --mode as it has been chosen. */
 static void mode_text(const training *t, char *text, size_t size)
 {
-	int n = snprintf(text, size, "%td:%g", t->mode_gamma, t->mode_factors.variance);
+	int n = snprintf(text, size, "%td:%.10g", t->mode_gamma, t->mode_factors.variance);
 	double length = t->mode_factors.length;
 	if (length < 1 || length > 1) snprintf(text + n, size - (size_t)n, ":%g", length);
 }
@@ -714,7 +714,7 @@ static double seconds_of_end(const training *t)
 /*  Seconds from now on for steps, without half of one. compare counts steps only. */
 static double time_left(const training *t)
 {
-	if (t->label) return t->limit - t->step_seconds;
+	if (t->label) return t->limit - t->step_seconds - t->reserve;
 	return t->limit - (now() - t->begin) - seconds_of_end(t) - 0.5 * seconds_of_step(t);
 }
 
@@ -1304,7 +1304,7 @@ static void give_back(training *t)
 	odvgp_info info = no_info;
 	odvgp_model *old = t->model;
 	model_block block;
-	int vain = t->limit > 0 && t->mode_most && !(t->reserve > 0);
+	int vain = t->by_clock && t->mode_most && !(t->reserve > 0);
 	ptrdiff_t so_far = t->step - t->first_step, steps = vain ? so_far / 2 : (so_far + 9) / 10, done = 0;
 	const odvgp_config *c = odvgp_model_config(old);
 	odvgp_schedule lr = race_rest(&c->optim.lr, odvgp_steps_done(old)),
@@ -1334,11 +1334,11 @@ static void give_back(training *t)
 /*  The bound of few points, which pays for their variance, ends at a smoother kernel than is best for
     the mean of many (bench/results/classes-mode.txt). So the kernel's variances are multiplied by
     powers of STEEPER, up to STEEPEST, and its lengthscales by MODE_LENGTHS; which are best is found with
-    half of the points. Of what a race leaves of --minutes all searches and scalings get RESERVE, and of
-    --minutes the last one for all rows SHARE. */
-enum { MODE_TRIES = 20, MODE_POWERS = 5 };
-static const double MODE_STEEPER = 4, MODE_STEEPEST = 1024, MODE_RESERVE = 0.6, MODE_SHARE = 0.04,
-					MODE_LENGTHS[] = {1, 0.6, 0.4, 0.25, 0.15, 0.1, 0.06, 0.04, 0.025, 0.015};
+    half of the points. Of what a race leaves of --minutes all searches and scalings get RESERVE, one for
+    a given kernel GIVEN, and of --minutes the last one for all rows SHARE. */
+enum { MODE_TRIES = 20, MODE_POWERS = 5, MODE_SHORTER = 10 };
+static const double MODE_STEEPER = 4, MODE_STEEPEST = 1024, MODE_RESERVE = 0.6, MODE_GIVEN = 0.3, MODE_SHARE = 0.04,
+					MODE_LENGTHS[MODE_SHORTER] = {1, 0.6, 0.4, 0.25, 0.15, 0.1, 0.06, 0.04, 0.025, 0.015};
 
 /*  As many points as there are operations for; 0: no more than the model has. */
 static ptrdiff_t mode_most(const training *t)
@@ -1396,8 +1396,9 @@ static void mode_begin(training *t)
 						   "not for --likelihood robustmax");
 		t->mode_most = smaller(t->mode_most, t->d->train.n);
 	} else if (t->all && strcmp(t->o->value[OPT_MODE], "auto") == 0) t->mode_most = mode_most(t);
+	double left = t->label ? t->limit : fmax(0, t->limit - (now() - t->begin));
 	if (t->mode_most && t->limit > 0)
-		t->reserve = MODE_RESERVE * fmax(0, t->limit - (now() - t->begin));
+		t->reserve = (t->mode_asked ? MODE_GIVEN : MODE_RESERVE) * left;
 }
 
 /*  Multiplies the kernels' numbers of one name, those that are trained or all. */
@@ -1458,8 +1459,10 @@ static model_block mode_make(training *t, const odvgp_model *from, const dataset
 	if (!s) s = race_copy(*model, from, &info);
 	if (!s) s = mode_fit(*model, d, factors, &watch, &info);
 	watch_end(t->w->watch);
-	t->mode_seconds = now() - begin;
-	if (!s) return block;
+	if (!s) {
+		t->mode_seconds = now() - begin;
+		return block;
+	}
 	free(block.at);
 	block.at = NULL;
 	return block;
@@ -1486,8 +1489,7 @@ static double mode_ratio(const training *t, ptrdiff_t gamma)
 static int mode_timely(const training *t, double tries, double ratio)
 {
 	double need = tries * t->try_seconds + 1.2 * ratio * t->mode_seconds;
-	return !watch_over(t->w->watch) &&
-		   (!(t->limit > 0) || t->label || now() - t->begin + need < t->limit);
+	return !watch_over(t->w->watch) && now() + need < t->mode_end;
 }
 
 /*  Tries `gamma` points and a kernel; whether their best scaling, which is sought from *top on, becomes
@@ -1518,6 +1520,16 @@ static void mode_left_out(const training *t)
 	fprintf(stderr, "note: --mode is left out: stopped, or no memory or time for it\n");
 }
 
+/*  How many of MODE_LENGTHS there are to try: 1 where no lengthscale is trained. */
+static int mode_lengths(const training *t)
+{
+	for (int i = 0; i < odvgp_slot_count(t->model); i++) {
+		const odvgp_slot *slot = odvgp_slot_at(t->model, i);
+		if (is_kernel_slot(slot, "lengthscale") && slot->trainable) return MODE_SHORTER;
+	}
+	return 1;
+}
+
 static kernel_factors mode_factors_at(int power, int length)
 {
 	return (kernel_factors){pow(MODE_STEEPER, power), MODE_LENGTHS[length]};
@@ -1528,18 +1540,17 @@ static kernel_factors mode_factors_at(int power, int length)
     direction makes its variance smaller, too. Returns its scaling. */
 static scaling mode_search(training *t, ptrdiff_t gamma)
 {
-	enum { LENGTHS = sizeof MODE_LENGTHS / sizeof *MODE_LENGTHS, POWERS = 2 * MODE_POWERS + 1 };
 	static const int move[4][2] = {{1, 0}, {0, 1}, {-1, 1}, {-1, 0}};
-	char tried[POWERS][LENGTHS] = {{0}};
+	char tried[2 * MODE_POWERS + 1][MODE_SHORTER] = {{0}};
 	scaling top = no_scaling;
-	int power = 0, length = 0, failed = 0, tries = 1;
+	int power = 0, length = 0, failed = 0, tries = 1, lengths = mode_lengths(t);
 	double ratio = mode_ratio(t, gamma);
 	tried[power + MODE_POWERS][length] = 1;
 	mode_try(t, gamma, mode_factors_at(power, length), SCALING_COARSE, &top);
 	for (int k = 0; failed < 4;) {
 		int p = power + move[k][0], l = length + move[k][1];
 		failed++;
-		if (p >= -MODE_POWERS && p <= MODE_POWERS && l < LENGTHS &&
+		if (p >= -MODE_POWERS && p <= MODE_POWERS && l < lengths &&
 				!tried[p + MODE_POWERS][l]) {
 			if (tries++ == MODE_TRIES || !mode_timely(t, 1 + ratio, ratio)) break;
 			tried[p + MODE_POWERS][l] = 1;
@@ -1558,7 +1569,8 @@ static void mode_all(training *t, ptrdiff_t half, scaling *top)
 {
 	double ratio = mode_ratio(t, half);
 	scaling all = {top->mean, top->sd, -HUGE_VAL, -HUGE_VAL, NULL};
-	if (mode_timely(t, ratio, ratio)) mode_try(t, t->mode_most, t->mode_factors, SCALING_FINE, &all);
+	if (half < t->mode_most && mode_timely(t, ratio, ratio))
+		mode_try(t, t->mode_most, t->mode_factors, SCALING_FINE, &all);
 	int better = all.score > top->score;
 	free(better ? top->logp : all.logp);
 	if (better) *top = all;
@@ -1572,7 +1584,8 @@ static int mode_choose(training *t, scaling *best)
 	scaling top = no_scaling;
 	if (t->mode_asked) mode_try(t, t->mode_most, t->mode_factors, SCALING_FINE, &top);
 	else {
-		ptrdiff_t half = t->mode_most / 2;
+		ptrdiff_t few = odvgp_model_config(t->model)->layer[0].M_gamma,
+				  half = larger(few, t->mode_most / 2);
 		top = mode_search(t, half);
 		mode_all(t, half, &top);
 	}
@@ -1651,6 +1664,7 @@ static void calibrate(training *t)
 	double before;
 	ptrdiff_t held = t->d->valid.n;
 	if (scales_exact(t->o)) calibrate_exact(t);
+	t->mode_end = !(t->limit > 0) ? HUGE_VAL : t->label ? now() + t->reserve : t->begin + t->limit;
 	t->reserve = 0;
 	t->patience = 0; /* what has been the best model is another's now */
 	watch_allow(t->w->watch, end_of_minutes(t), 0);

@@ -90,6 +90,13 @@ check "mode: the choice is said as an option, and kept" sh -c 'grep -q "^note: i
 check "mode: info has it" sh -c '"$1" info --model mode-auto.odvgp | grep -q "^mode     --mode [1-9][0-9]*:[0-9]" &&
     "$1" info --model mode-auto.odvgp --json | grep -q "\"mode\": \"[1-9]"' sh "$tool"
 check "mode: what is given is taken" test "$(values mode-600:16.json gamma) $(value mode-600:16.json mode)" = "600 600:16"
+again=$(value mode-auto.json mode)
+"$tool" train $b --calibrate on --mode "$again" --test-fraction 0.2 --model t.odvgp --json >t.json 2>err.txt
+check "mode: $again, which was chosen, is taken" test "$(value t.json mode)" = "$again"
+"$tool" train $b --calibrate on --freeze 'kernel.*' --test-fraction 0.2 --model t.odvgp --json >t.json 2>err.txt
+check "mode: no lengthscales where they are fixed" sh -c '! grep -q "\"mode\": \"[0-9.]*:[0-9.e-]*:" t.json && grep -q "\"mode\": \"[1-9]" t.json'
+check "mode: 4 to the power of -5" test "$("$tool" train $b --iters 2 --mode 60:0.0009765625 --model t.odvgp --json 2>err.txt |
+    sed -n 's/.*"mode": "\([^"]*\)".*/\1/p')" = 60:0.0009765625
 length() { value "$1" kernel | sed 's/[a-z0-9]*(//; s/,.*//'; }
 check "mode: lengthscales, too" holds "$(length mode-600:16:0.4.json) > 0.399 * $(length mode-600:16.json) &&
     $(length mode-600:16:0.4.json) < 0.401 * $(length mode-600:16.json)"
