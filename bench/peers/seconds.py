@@ -389,6 +389,9 @@ def run(tool, data, out, names):
     if not os.path.exists(path):
         with open(path, "w") as file:
             print(",".join(HEAD), file=file)
+    with open(path) as file:
+        if file.readline().strip() != ",".join(HEAD):
+            sys.exit(f"seconds: {path} has other columns: another version began it")
     for budget in BUDGETS:
         for name in names:
             rows = (of_classes.rows_of if name in CLASSES else of_classes.table)(name, data)

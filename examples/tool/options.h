@@ -152,8 +152,8 @@ enum {
       "in which they have no better loglik, and keep the best model") \
     X(CALIBRATE, "calibrate", "auto|on|off", "auto", TRAIN, \
       "classes: hold out as many rows, scale f's mean and sd by their likelihood, " \
-      "and give them back for a tenth more steps, with --minutes up to half; --basis exact: scale sd_y by leave-one-out " \
-      "errors; auto: on for exact models that --basis auto chooses, and for classes of 2000 " \
+      "and give them back for a tenth more steps, with --minutes up to half; --basis exact: " \
+      "scale sd_y by leave-one-out errors; auto: on for exact models that --basis auto chooses, and for classes of 2000 " \
       "or more rows") \
     X(MODE, "mode", "auto|off|GAMMA:VARIANCE[:LENGTH]", "auto", TRAIN, \
       "classes by orth or hybrid: after the last step, GAMMA gamma points for the mean, at the " \

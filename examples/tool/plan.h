@@ -217,6 +217,7 @@ static void plan_solve(plan *p, options *o, ptrdiff_t n, double D, ptrdiff_t dis
     of the operations are its. */
 enum { FEW_ROWS = 600, Q_POINTS = 200, LEAST_STEPS = 300, RACED_STEPS = 100 };
 
+/*  Is --mode auto tried after the steps, if the model suits? */
 static int mode_follows(const options *o, const dataset *d)
 {
 	return d->calibrates && strcmp(o->value[OPT_MODE], "auto") == 0 &&

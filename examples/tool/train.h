@@ -1214,6 +1214,7 @@ typedef struct scaling {
 	/* Of each of them; NULL: there is none. */
 	double *logp;
 } scaling;
+static const scaling no_scaling = {0, 0, -HUGE_VAL, -HUGE_VAL, NULL};
 
 /*  So much of a row more has another label than the rows held out: what has not been seen in a few
     hundred may be in the next ones, and a mean of 9 standard deviations would give it exp(-42). */
@@ -1280,8 +1281,6 @@ static scaling scaling_best(training *t, scaling best, double least, double *bef
 	return best;
 }
 
-static const scaling no_scaling = {0, 0, -HUGE_VAL, -HUGE_VAL, NULL};
-
 /*  Another model takes the place of the training's, which the caller frees. */
 static void training_use(training *t, odvgp_model *model, model_block block)
 {
@@ -1337,7 +1336,8 @@ static void give_back(training *t)
     half of the points. Of what a race leaves of --minutes all searches and scalings get RESERVE, one for
     a given kernel GIVEN, and of --minutes the last one for all rows SHARE. */
 enum { MODE_TRIES = 20, MODE_POWERS = 5, MODE_SHORTER = 10 };
-static const double MODE_STEEPER = 4, MODE_STEEPEST = 1024, MODE_RESERVE = 0.6, MODE_GIVEN = 0.3, MODE_SHARE = 0.04,
+static const double MODE_STEEPER = 4, MODE_STEEPEST = 1024, MODE_RESERVE = 0.6, MODE_GIVEN = 0.3,
+					MODE_SHARE = 0.04,
 					MODE_LENGTHS[MODE_SHORTER] = {1, 0.6, 0.4, 0.25, 0.15, 0.1, 0.06, 0.04, 0.025, 0.015};
 
 /*  As many points as there are operations for; 0: no more than the model has. */
@@ -1468,7 +1468,8 @@ static model_block mode_make(training *t, const odvgp_model *from, const dataset
 	return block;
 }
 
-/*  Is `next` better than `best` by more than a standard error? It is dearer to predict with. */
+/*  Is `next` better than `best`, priors included, by more than a standard error of their rows? It is
+    dearer to predict with. */
 static int mode_is_better(const scaling *best, const scaling *next, ptrdiff_t n)
 {
 	double error;
