@@ -1214,7 +1214,13 @@ typedef struct scaling {
 	/* Of each of them; NULL: there is none. */
 	double *logp;
 } scaling;
-static const scaling no_scaling = {0, 0, -HUGE_VAL, -HUGE_VAL, NULL};
+
+/*  f as it is, not scored yet. A function: HUGE_VAL is no constant for every compiler. */
+static scaling unscaled(void)
+{
+	scaling none = {0, 0, -HUGE_VAL, -HUGE_VAL, NULL};
+	return none;
+}
 
 /*  So much of a row more has another label than the rows held out: what has not been seen in a few
     hundred may be in the next ones, and a mean of 9 standard deviations would give it exp(-42). */
@@ -1543,7 +1549,7 @@ static scaling mode_search(training *t, ptrdiff_t gamma)
 {
 	static const int move[4][2] = {{1, 0}, {0, 1}, {-1, 1}, {-1, 0}};
 	char tried[2 * MODE_POWERS + 1][MODE_SHORTER] = {{0}};
-	scaling top = no_scaling;
+	scaling top = unscaled();
 	int power = 0, length = 0, failed = 0, tries = 1, lengths = mode_lengths(t);
 	double ratio = mode_ratio(t, gamma);
 	tried[power + MODE_POWERS][length] = 1;
@@ -1582,7 +1588,7 @@ static void mode_all(training *t, ptrdiff_t half, scaling *top)
     becomes `best`, and it returns 1. */
 static int mode_choose(training *t, scaling *best)
 {
-	scaling top = no_scaling;
+	scaling top = unscaled();
 	if (t->mode_asked) mode_try(t, t->mode_most, t->mode_factors, SCALING_FINE, &top);
 	else {
 		ptrdiff_t few = odvgp_model_config(t->model)->layer[0].M_gamma,
@@ -1672,7 +1678,7 @@ static void calibrate(training *t)
 	if (!t->all && t->mode_asked) mode_take(t, t->d);
 	if (!t->all || watch_over(t->w->watch)) return;
 	watch_begin(t->w->watch, "scale of f");
-	scaling best = scaling_best(t, no_scaling, SCALING_FINE, &before), plain = best;
+	scaling best = scaling_best(t, unscaled(), SCALING_FINE, &before), plain = best;
 	watch_end(t->w->watch);
 	int many = t->mode_most && mode_choose(t, &best);
 	free(best.logp);
