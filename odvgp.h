@@ -12540,16 +12540,28 @@ static int gp__kernel_ok(gp__kernel *k, ptrdiff_t D)
 		   !memcmp(group_base, k->group_base, sizeof group_base);
 }
 
+/*	Of at most 8 bytes; of 8 it is one load. */
+GP__INLINE uint64_t gp__bytes_word(const unsigned char *at, int bytes)
+{
+	uint64_t word = 0;
+	GP__FOR(k, bytes) word |= (uint64_t)at[k] << (8 * k);
+	return word;
+}
+
 /*	Four multiply-and-fold lanes over 32-byte blocks: any changed bit changes the sum. */
 static uint64_t gp__checksum(const unsigned char *at, size_t n)
 {
+	const uint64_t step = UINT64_C(0x9e3779b97f4a7c15);
 	uint64_t lane[4] = {1, 2, 3, 4}, h = (uint64_t)n;
-	for (size_t i = 0; i < n; i++) {
-		uint64_t *x = &lane[i / 8 % 4];
-		*x = (*x ^ ((uint64_t)at[i] << (8 * (i % 8))));
-		if (i % 8 == 7 || i + 1 == n) *x = gp__mix(*x + UINT64_C(0x9e3779b97f4a7c15));
+	for (; n >= 32; at += 32, n -= 32)
+		GP__FOR(l, 4) lane[l] = gp__mix((lane[l] ^ gp__bytes_word(at + 8 * l, 8)) + step);
+	for (int l = 0; n; l++) {
+		int bytes = n < 8 ? (int)n : 8;
+		lane[l] = gp__mix((lane[l] ^ gp__bytes_word(at, bytes)) + step);
+		at += bytes;
+		n -= (size_t)bytes;
 	}
-	GP__FOR(k, 4) h = gp__mix(h ^ lane[k]);
+	GP__FOR(l, 4) h = gp__mix(h ^ lane[l]);
 	return h;
 }
 

@@ -169,11 +169,12 @@ static const char train_help[] =
 		"and with --auto-tries a note says why, with a --basis, --layers, --recipe or option of\n"
 		"steps, --beta, --freeze, --resume, --kernel of classes, several targets, or other\n"
 		"likelihoods than gaussian and those of classes. With --minutes there is one where the\n"
-		"time has room for the sizes that are chosen without, or for exact regression, which of\n"
-		"2,000 rows or more, at points of their own, is the first candidate then; of 12,000 to\n"
-		"20,000 it is a candidate with as many rows, 6,000 or more, as the time has room for. The\n"
-		"race gets a third of the time, ends after two fifths with the scores that are there, and\n"
-		"the winner trains until the time is over.\n"
+		"time has room for the sizes that are chosen without, or for exact regression of 2,000 to\n"
+		"20,000 rows at points of their own. Where it has room for all of them exact is the first\n"
+		"candidate; else it gets as many rows, 3,000 or more, as the rest of the time has room for.\n"
+		"The race gets a third of the time, ends after two fifths with the scores that are there,\n"
+		"and the winner trains until the time is over. A brief race, of some ten seconds, gets half\n"
+		"of them: its exact candidates have seen 700 rows and are compared on 2,000.\n"
 		"--minutes is kept within 5 % and two seconds; sizes that are given and leave it no room\n"
 		"for five steps are refused with those that do. The bound on all rows is left out where\n"
 		"it would take more than a tenth of the time.\n"
@@ -454,7 +455,7 @@ static int run_train(options *o)
 	plan p = plan_make(o, &d, &w, race ? race_share(&d) : 0);
 	race = choice_timely(race, o, &p, &notes);
 	if (race) catch_signals();
-	if (race) choice_make(race, o, &d, p.both);
+	if (race) choice_make(race, o, &d, &p);
 	/* Sizes of the tool's own choice are not refused, whatever a race has taken of the time and
 	   where the machine has become slower. */
 	if (p.made && !sizes_given(o)) w.watch->start = 0;
@@ -477,6 +478,7 @@ static int run_train(options *o)
 	if (!resume) ready = model_start(model, o, &d, &w);
 	training_begin(&t, &d, &w, model, block);
 	training_calibrates(&t, &d, o, isa);
+	t.rate = p.rate;
 	mode_begin(&t);
 	print_start(&t, &d, &notes);
 	/* With a checkpoint beside the model --quiet says, too, which was taken. */
@@ -495,6 +497,8 @@ static int run_train(options *o)
 		allow_warm_starts(&t);
 		if (ready && !raced) t.warm_starts = warm_start(model, o, &d, &w);
 		if (ready) print_warm_starts(&t);
+		if (is_exact(t.basis) && t.limit > 0 && t.warm_starts) exact_seconds(&t);
+		if (t.first_seconds > 0 && p.made && by_clock(o)) exact_again(&t, o, warm_rows(o));
 	}
 	/* Unchanged, as if there had been no pause. */
 	d.s.settings = settings_make(o);

@@ -243,6 +243,41 @@ TEST(entries_without_room_are_left_out)
 	free(w);
 }
 
+/*  Without room for a step those that may race by what their starts give; each is scored once. */
+TEST(entries_may_race_without_a_step)
+{
+	for (int no_step = 0; no_step < 2; no_step++) {
+		world *w = NEW(world, 1);
+		world_make(w);
+		w->r.share = 1e-3;
+		w->r.most = 9;
+		for (int i = 0; i < ENTRIES; i++) {
+			w->list[i].no_step = no_step;
+			w->list[i].step_flops = 100;
+		}
+		CHECK_STATUS(race_run(&w->r), ODVGP_OK);
+		double spent = 0;
+		for (int i = 0; i < ENTRIES; i++) {
+			const race_entry *e = &w->list[i];
+			CHECK_INT(e->rounds > 0, no_step);
+			CHECK_INT(e->done, 0);
+			if (no_step) CHECK_NEAR(e->flops, e->start_flops + e->score_flops, 1e-12);
+			spent += e->flops;
+		}
+		const race_entry *winner = &w->list[w->r.winner];
+		if (no_step) {
+			CHECK_INT(w->r.rounds, 2);
+			CHECK(isfinite(winner->mean) && (winner->model || winner->file));
+			double own = winner->start_flops + (winner->from < 0 ? 0 : w->list[0].start_flops);
+			CHECK_NEAR(w->r.added, spent - own, 1e-12);
+			CHECK_STATUS(race_wake(&w->r, &w->list[w->r.winner]), ODVGP_OK);
+			CHECK_INT(odvgp_steps_done(winner->model), 0);
+		}
+		race_free(&w->r);
+		free(w);
+	}
+}
+
 /*  SGPR, then minibatches: with its points, hyperparameters and q's optimum the bound is SGPR's, and
     with further points no less. */
 TEST(the_bound_does_not_fall_where_minibatches_follow_SGPR)
@@ -979,6 +1014,7 @@ int main(int argc, char **argv)
 	RUN(it_adds_no_more_than_its_share);
 	RUN(it_adds_no_more_than_it_may_anyway);
 	RUN(entries_without_room_are_left_out);
+	RUN(entries_may_race_without_a_step);
 	RUN(the_bound_does_not_fall_where_minibatches_follow_SGPR);
 	RUN(an_entry_may_have_rows_of_its_own);
 	RUN(an_entry_whose_last_score_is_no_number_cannot_win);

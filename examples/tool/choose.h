@@ -10,9 +10,10 @@
     for the sizes that are chosen without, or for an exact model, which is the first candidate then;
     each may take all that is left of them.
 
-    An exact candidate begins with the evidence of 1,000 to 1,500 rows. Of more than MOST_FIT rows it
-    races on SOME_ROWS, and what it learns there goes to a model of all rows, or of exact_rows: an exact
-    model of these is often better than a sparse one of all.
+    An exact candidate begins with the evidence of 1,000 to 1,500 rows. Of more than 4,000 rows it
+    races on 3,000, and what it learns there goes to a model of all rows, or of exact_rows: an exact
+    model of these is often better than a sparse one of all. Short --minutes have room for a brief
+    race, with the evidence of 700 and models of 2,000.
 
     Fewer than FOLDS_ROWS rows are all trained on, and score by FOLDS folds, which the seed draws. Of
     more rows, and of classes or many inputs, some are held out and score: a tenth, or up to a fifth
@@ -46,12 +47,11 @@ static const double RACE_LEAST = 1.5e12, RACE_LEAST_EXACT = 4.6e12;
 /*  Of a candidate's operations, in those of the first one. */
 static const double MOST_COSTS = 1.2;
 /*  With --minutes it is planned in counted operations, whose time is uncertain: after ENOUGH of the
-    seconds no entry begins a round, and after MOST none goes on. */
-static const double RACE_ENOUGH_TIME = 0.4, RACE_MOST_TIME = 0.6;
-/*  An exact candidate of more than MOST_FIT rows to fit races on SOME_ROWS of them, SOME_STEPS steps, and
-    its training goes on with all, or with those of exact_rows, at most AFTER_STEPS. Other candidates
-    see all rows to fit: it must win with fewer. */
-enum { MOST_FIT = 4000, SOME_ROWS = 3000, SOME_STEPS = 6, AFTER_STEPS = 10 };
+    seconds no entry begins a round, and after MOST none goes on; and of a brief race. */
+static const double RACE_ENOUGH_TIME[] = {0.4, 0.55}, RACE_MOST_TIME[] = {0.6, 0.65};
+/*  An exact candidate of many rows to fit races on some of them, a few steps, and its training goes on with all, or with those of exact_rows, at most AFTER_STEPS. Other candidates see
+    all rows to fit: it must win with fewer. */
+enum { AFTER_STEPS = 10 };
 
 typedef struct choice {
 	/* Its options before plan.h, and of each candidate. */
@@ -79,8 +79,11 @@ typedef struct choice {
 	/* What was tried, a line each; is there a winner? */
 	bytes table;
 	int raced;
-	/* With --minutes: operations of the winner's training, else 0. */
+	/* With --minutes: operations of the winner's training, else 0. Exact candidates' rows, and their
+	   place in exact_races. */
 	double budget;
+	const exact_race *cut;
+	int brief;
 	/* How many candidates take too much memory, and the bytes of the smallest of them. */
 	int large;
 	double least_large;
@@ -107,7 +110,6 @@ typedef struct choice {
 /* ---- rows ---- */
 
 /*  An exact candidate predicts a row as slowly as its own rows are many. */
-enum { EXACT_VALID = 1000 };
 static ptrdiff_t rows_held(const dataset *d)
 {
 	ptrdiff_t n = d->train.n, most = has_exact(d) ? EXACT_VALID : MOST_VALID;
@@ -185,7 +187,7 @@ static void hold_few(choice *c, const dataset *d, uint64_t seed)
 static odvgp_status choice_made(void *user, odvgp_model *model, int of_file, odvgp_info *info)
 {
 	const choice *c = user;
-	odvgp_status s = of_file ? ODVGP_OK : model_bounds(model, c->exact_rows, info);
+	odvgp_status s = of_file ? ODVGP_OK : model_bounds(model, exact_most(c->rows), info);
 	return s || !c->fit.disk ? s : large_try_reader(c->fit.disk, model, large_for_library, info);
 }
 
@@ -711,7 +713,18 @@ static void candidate_warm(choice *c, int k)
 /*  Does an exact candidate race on some of the rows to fit? */
 static int candidate_has_some(const choice *c, int k)
 {
-	return is_exact(basis_of(&c->o[k])) && !c->fold && c->fit.train.n > MOST_FIT;
+	return is_exact(basis_of(&c->o[k])) && !c->fold && c->fit.train.n > c->cut->whole;
+}
+
+/*  An exact candidate's operations as --minutes count them. */
+static double exact_part(const choice *c, int k)
+{
+	return is_exact(basis_of(&c->o[k])) && c->budget > 0 ? EXACT_PART : 1;
+}
+
+static ptrdiff_t steps_within(double flops, double step, ptrdiff_t most)
+{
+	return (ptrdiff_t)fmin((double)most, fmax(0, floor(flops / step)));
 }
 
 /*  Steps of its race, those that follow on all rows in what is left of `flops`, and what these take
@@ -720,11 +733,11 @@ static void candidate_rest(choice *c, int k, double flops)
 {
 	race_entry *e = &c->list[k];
 	odvgp_config all = race_resize(&e->config, c->exact_rows);
-	double end = predictor_flops(&all) + 0.1 * step_flops(&all),
-		   left = flops - e->start_flops - SOME_STEPS * e->step_flops - end;
-	e->steps = SOME_STEPS;
-	c->after[k] = (ptrdiff_t)fmin(AFTER_STEPS, fmax(0, floor(left / step_flops(&all))));
-	e->rest_flops = end + (double)c->after[k] * step_flops(&all);
+	double part = exact_part(c, k), end = part * (predictor_flops(&all) + 0.1 * step_flops(&all)),
+		   each = part * step_flops(&all), left = flops - e->start_flops - end;
+	e->steps = c->budget > 0 ? steps_within(left, e->step_flops, c->cut->steps) : c->cut->steps;
+	c->after[k] = steps_within(left - (double)e->steps * e->step_flops, each, AFTER_STEPS);
+	e->rest_flops = end + (double)c->after[k] * each;
 }
 
 /*  Its random rows, of what the candidate has of all to fit. */
@@ -733,9 +746,9 @@ static void candidate_some(choice *c, int k)
 	race_entry *e = &c->list[k];
 	const double *X = e->X ? e->X : c->fit.train.X, *Y = e->Y ? e->Y : c->fit.Y;
 	ptrdiff_t n = c->fit.train.n, D = c->fit.s.D;
-	c->some_X[k] = take_doubles(SOME_ROWS, D);
-	c->some_Y[k] = take_doubles(SOME_ROWS, 1);
-	for (ptrdiff_t i = 0; i < SOME_ROWS; i++) {
+	c->some_X[k] = take_doubles(c->cut->some, D);
+	c->some_Y[k] = take_doubles(c->cut->some, 1);
+	for (ptrdiff_t i = 0; i < c->cut->some; i++) {
 		ptrdiff_t row = permute((uint64_t)n, n, i);
 		memcpy(c->some_X[k] + i * D, X + row * D, (size_t)D * sizeof *X);
 		c->some_Y[k][i] = Y[row];
@@ -770,7 +783,7 @@ static void candidate_make(choice *c, int k, double flops, int follows)
 	dataset fit = c->fit;
 	int from = follows && c->fit.s.likelihood == ODVGP_LIKELIHOOD_GAUSSIAN;
 	fit.s.likelihood = c->likelihood[k];
-	if (candidate_has_some(c, k)) fit.train.n = SOME_ROWS;
+	if (candidate_has_some(c, k)) fit.train.n = c->cut->some;
 	options_settle(o);
 	odvgp_config g = model_config(o, &fit, c->w, c->isa, &unused);
 	double many = candidate_mode(c, o, &g), grain = many > 0 ? 50 : 100;
@@ -792,16 +805,58 @@ static void candidate_make(choice *c, int k, double flops, int follows)
 	e->from = from ? 0 : -1;
 	e->steps = iters_of(o, c->fit.train.n);
 	e->least = has_classes(fit.s.likelihood) ? smaller(e->steps, CLASSES_LEAST) : 0;
-	e->step_flops = step_flops(&e->config);
+	e->no_step = c->budget > 0 && is_exact(basis_of(o)) && e->warm_count && !from;
+	double part = exact_part(c, k);
+	e->step_flops = part * step_flops(&e->config);
 	e->start_flops = init_flops(&e->config);
-	if (e->from < 0) e->start_flops += warm_flops(o, &e->config);
+	if (e->from < 0) e->start_flops += part * warm_flops(o, &e->config);
 	else if (e->config.objective == ODVGP_OBJECTIVE_ELBO) e->start_flops += fit_q_flops(&e->config);
 	e->rest_flops = many;
 	if (candidate_has_some(c, k)) candidate_rest(c, k, flops);
-	e->score_flops = entry_score_flops(c, e);
+	e->score_flops = part * entry_score_flops(c, e);
 	odvgp_config whole = candidate_config(c, k);
 	e->serve_flops = row_flops(&whole);
 	candidate_name(c, k);
+}
+
+/*  Bytes of a model's file, without what the tool keeps in it, of its predictor and of the memory for
+    q's optimum; 0: the model cannot be made. */
+typedef struct model_bytes {
+	double file, predictor, fit_q;
+} model_bytes;
+
+static model_bytes model_bytes_made(const odvgp_config *g)
+{
+	odvgp_model *model;
+	model_bytes b = {0, 0, 0};
+	size_t size = odvgp_model_size(g, NULL);
+	void *block = size ? malloc(size) : NULL;
+	if (block && !odvgp_model_init(&model, g, block, size, NULL)) {
+		b.file = (double)odvgp_save_size(model, 0, NULL);
+		b.predictor = (double)odvgp_predictor_size(model, NULL);
+		if (g->objective != ODVGP_OBJECTIVE_EXACT) b.fit_q = (double)odvgp_fit_q_scratch(model, NULL);
+	}
+	free(block);
+	return b;
+}
+
+/*  The same. A large exact model's, which would take longer to make, follow from those of three small
+    ones: they are quadratic in the rows. */
+static model_bytes model_bytes_of(const odvgp_config *g)
+{
+	static const double rows[] = {256, 512, 1024};
+	model_bytes all = {0, 0, 0};
+	if (g->objective != ODVGP_OBJECTIVE_EXACT || g->N <= (ptrdiff_t)rows[2]) return model_bytes_made(g);
+	for (int i = 0; i < 3; i++) {
+		odvgp_config some = race_resize(g, (ptrdiff_t)rows[i]);
+		model_bytes of = model_bytes_made(&some);
+		double part = 1;
+		for (int k = 0; k < 3; k++)
+			if (k != i) part *= ((double)g->N - rows[k]) / (rows[i] - rows[k]);
+		all.file += part * of.file;
+		all.predictor += part * of.predictor;
+	}
+	return all;
 }
 
 /*  Of its training with all rows: the model, with a copy for evaluations or the best step, and with
@@ -810,19 +865,12 @@ static double candidate_bytes(const choice *c, int k)
 {
 	const dataset *d = c->d;
 	odvgp_config g = candidate_config(c, k);
-	odvgp_model *model;
 	int copies =
 			d->test.n + d->valid.n > 0 &&
 			(without_q(basis_of(&c->o[k])) || option_integer(&c->o[k], OPT_PATIENCE, 0, INT_MAX));
-	double size = (double)odvgp_model_size(&g, NULL), bytes = size;
-	void *block = size > 0 ? malloc((size_t)size) : NULL;
-	if (block && !odvgp_model_init(&model, &g, block, (size_t)size, NULL)) {
-		bytes = size + fmax((double)odvgp_save_size(model, 0, NULL),
-							   (copies ? size : 0) + (double)odvgp_predictor_size(model, NULL));
-		if (!is_exact(basis_of(&c->o[k]))) bytes += (double)odvgp_fit_q_scratch(model, NULL);
-	}
-	free(block);
-	return bytes;
+	double size = (double)odvgp_model_size(&g, NULL);
+	model_bytes of = model_bytes_of(&g);
+	return size + of.fit_q + fmax(of.file, (copies ? size : 0) + of.predictor);
 }
 
 /*  Is there memory for its race and its training? Counts those without. */
@@ -866,7 +914,8 @@ static void candidate_add(choice *c, const variant *v)
 		follows = v->follows || v->late || (exact && c->fold && !city);
 	char of_exact[40] = "off";
 	/* With --minutes that of few, for more candidates. */
-	ptrdiff_t of = c->budget > 0 ? smaller(c->fit.train.n, EXACT_WARM_LEAST) : c->fit.train.n;
+	ptrdiff_t of = c->budget > 0 ? smaller(c->fit.train.n, c->cut->warm)
+								 : exact_warm_rows(c->fit.train.n);
 	if (!c->fold && !v->late) exact_warm(of_exact, sizeof of_exact, of);
 	const char *warm = exact ? of_exact : v->warm;
 	variant_store(o, OPT_WARM, warm ? warm : c->o[0].value[OPT_WARM]);
@@ -937,18 +986,6 @@ static void candidates_add(choice *c, int tries)
 		if (variants[i].late && variant_fits(c, &variants[i])) candidate_add(c, &variants[i]);
 }
 
-/*  Bytes of its file, without what the tool keeps in it; 0: the model cannot be made. */
-static size_t config_bytes(const odvgp_config *g)
-{
-	odvgp_model *model;
-	size_t size = odvgp_model_size(g, NULL), bytes = 0;
-	void *block = size ? malloc(size) : NULL;
-	if (block && !odvgp_model_init(&model, g, block, size, NULL))
-		bytes = odvgp_save_size(model, 0, NULL);
-	free(block);
-	return bytes;
-}
-
 /* ---- the race ---- */
 
 static void choice_tell(void *user, const race *r, int entry, race_phase phase)
@@ -968,7 +1005,8 @@ static double choice_clock(const choice *c, double part)
 static int choice_over(void *user, const race *r)
 {
 	(void)r;
-	return !stop_signal && now() > choice_clock(user, RACE_ENOUGH_TIME);
+	const choice *c = user;
+	return !stop_signal && now() > choice_clock(c, RACE_ENOUGH_TIME[c->brief > 0]);
 }
 
 /*  Of the program itself. */
@@ -995,8 +1033,7 @@ static void choice_announce(const choice *c, const dataset *d)
 	/* L-BFGS often converges before its last iteration: it is not counted a fifth longer than its
 	   products, as steps are (bench/results/said.txt). */
 	double longer = c->list[0].config.optim.kind == ODVGP_OPTIMIZER_LBFGS ? 1 : 1.2;
-	int count = 0;
-	for (int k = 0; k < c->r.count; k++) count += !c->list[k].late;
+	int order[MOST_ENTRIES], count = race_choose(&c->r, order);
 	if (c->quiet) return;
 	double seconds = minutes ? 60 * option_positive(&c->before, OPT_MINUTES)
 							 : 0.8 + longer * flops / fmax(1, measured_rate(c->w, 1)),
@@ -1065,7 +1102,7 @@ static void choice_cost(const choice *c)
 	for (int k = 0; k < 2 && of[k] >= 0; k++) {
 		odvgp_config g = candidate_config(c, of[k]);
 		fprintf(stderr, "%s%s: a file of %.3g MB, about %.3g us a row",
-				k ? "; " : "note: ", list[of[k]].name, (double)config_bytes(&g) / 1e6,
+				k ? "; " : "note: ", list[of[k]].name, model_bytes_of(&g).file / 1e6,
 				1e6 * row_flops(&g) / fmax(1, rate));
 		if (k)
 			fprintf(stderr, ", loglik %.4f lower (--basis %s --beta %td)",
@@ -1073,6 +1110,20 @@ static void choice_cost(const choice *c)
 					g.layer[0].M);
 	}
 	fputc('\n', stderr);
+}
+
+/*  An exact winner that goes on with some of the rows has as many as the rest of --minutes allow. */
+static void choice_resize(choice *c, const plan *p)
+{
+	int k = c->r.winner;
+	char text[24];
+	if (!(c->budget > 0) || !c->some_X[k] || c->before.given[OPT_TRAIN_ROWS] || stop_signal) return;
+	double left = choice_clock(c, 1) - now(), D = config_width(&c->list[k].config);
+	ptrdiff_t rows = exact_rows(c->rows, D, fmax(1, EFFICIENCY * p->rate * left), 0);
+	while (rows > c->exact_rows && !exact_fits(rows)) rows = larger(c->exact_rows, rows - rows / 20);
+	c->exact_rows = rows;
+	snprintf(text, sizeof text, "%td", rows);
+	option_store(&c->o[k], OPT_TRAIN_ROWS, rows < c->rows ? copy_text(text) : NULL);
 }
 
 /*  The winner's options become those of the training: all of its steps, until choice_continue. */
@@ -1178,20 +1229,21 @@ static choice *choice_timely(choice *c, const options *o, const plan *p, bytes *
 	return NULL;
 }
 
-/*  After it: races, and stores the winner's options. both: operations of race and training with
-    --minutes, else 0. */
-static void choice_make(choice *c, options *o, dataset *d, double both)
+/*  After it: races, and stores the winner's options. */
+static void choice_make(choice *c, options *o, dataset *d, const plan *p)
 {
 	int tries = choice_tries(o, d);
 	hold_rows(c, o, d);
 	c->r.list = c->list;
 	c->r.made = choice_made;
-	c->r.share = race_share(d);
-	c->r.most = both > 0 ? c->r.share * both : c->fold ? RACE_LEAST : 0;
-	c->budget = both > 0 ? both - c->r.most : 0;
+	c->brief = p->brief;
+	c->cut = &exact_races[c->brief];
+	c->r.share = p->share;
+	c->r.most = p->both > 0 ? c->r.share * p->both : c->fold ? RACE_LEAST : 0;
+	c->budget = p->both > 0 ? p->both - c->r.most : 0;
 	/* A sum of two kernels fits, too. */
 	c->exact_rows = exact_rows(
-			c->rows, 2 * kernel_width(o->value[OPT_KERNEL], (double)d->s.D), c->budget);
+			c->rows, 2 * kernel_width(o->value[OPT_KERNEL], (double)d->s.D), c->budget, c->cut->warm);
 	if (is_exact(basis_of(o))) c->exact_rows = c->rows; /* the plan's, with all */
 	c->r.X = c->fit.train.X;
 	c->r.Y = c->fit.Y;
@@ -1204,7 +1256,7 @@ static void choice_make(choice *c, options *o, dataset *d, double both)
 	c->bytes[0] = candidate_bytes(c, 0);
 	c->r.count = 1;
 	/* Whoever makes the model says what is wrong with its options. */
-	if (!config_bytes(&c->list[0].config)) return;
+	if (!(model_bytes_of(&c->list[0].config).file > 0)) return;
 	c->distinct = distinct_rows(&c->fit);
 	/* Another scale of inputs makes a copy of the rows, which are in memory then. */
 	c->tails = !is_image(o) && !c->stored && has_tails(&c->fit);
@@ -1226,9 +1278,9 @@ static void choice_make(choice *c, options *o, dataset *d, double both)
 		c->r.joins = choice_joins;
 	}
 	c->r.user = c;
-	if (both > 0) {
+	if (p->both > 0) {
 		c->r.over = choice_over;
-		watch_allow(c->w->watch, choice_clock(c, RACE_MOST_TIME), 0);
+		watch_allow(c->w->watch, choice_clock(c, RACE_MOST_TIME[c->brief > 0]), 0);
 	}
 	watch_begin(c->w->watch, "race");
 	odvgp_status s = race_run(&c->r);
@@ -1246,6 +1298,7 @@ static void choice_make(choice *c, options *o, dataset *d, double both)
 		if (!c->quiet) fputs(c->table.at, stderr);
 		choice_cost(c);
 	}
+	choice_resize(c, p);
 	choice_store(c, o);
 	/* What ended the race leaves no time for initial values that its own replace. */
 	if (s) option_store(o, OPT_INIT, copy_text("random"));

@@ -40,8 +40,12 @@ typedef struct plan {
 	double pass;
 	/* Are there MANY_CLASSES? */
 	int many;
-	/* With --minutes that have room for a race before the training: operations for both; else 0. */
-	double both;
+	/* With --minutes that have room for a race before the training: operations for both, else 0, and
+	   the race's share; with exact candidates, which of exact_races. */
+	double both, share;
+	int brief;
+	/* With --minutes: operations a second of products, else 0. */
+	double rate;
 } plan;
 
 /*  Options of training by steps: with one of them --basis auto means orth, as it was before. */
@@ -131,31 +135,49 @@ static double exact_bytes_allowed(void) { return fmax(EXACT_BYTES, EXACT_MEMORY 
 static int exact_fits(ptrdiff_t n) { return 32 * (double)n * (double)n <= exact_bytes_allowed(); }
 
 /*  An exact model begins with the evidence of some rows, which is cheap, and needs no step of all rows
-    where --calibrate gives it the scale of its variances (bench/results/auto.txt). EVALUATIONS: its
-    factor, inverse and predictor. */
+    where --calibrate gives it the scale of its variances (bench/results/auto.txt). */
 enum { EXACT_WARM_LEAST = 1000, EXACT_WARM_MOST = 1500, EXACT_WARM_STEPS = 40 };
-static const double EXACT_EVALUATIONS = 1;
 static ptrdiff_t exact_warm_rows(ptrdiff_t n)
 {
 	return smaller(n, smaller(EXACT_WARM_MOST, larger(EXACT_WARM_LEAST, n / 5)));
 }
-static void exact_warm(char *text, size_t size, ptrdiff_t n)
+static void exact_warm(char *text, size_t size, ptrdiff_t rows)
 {
-	snprintf(text, size, "%td:%d", exact_warm_rows(n), EXACT_WARM_STEPS);
+	snprintf(text, size, "%td:%d", rows, EXACT_WARM_STEPS);
 }
-static double exact_least(ptrdiff_t n, double D)
+
+/*  A race with exact candidates: the rows of their warm starts, at least; from how many to fit they race
+    on some, these, and the most steps. Short --minutes have room for a brief one, which takes half of
+    them. */
+typedef struct exact_race {
+	ptrdiff_t warm, whole, some, steps;
+} exact_race;
+static const exact_race exact_races[] = {
+		{EXACT_WARM_LEAST, 4000, 3000, 6}, {EXACT_WARM_LEAST, 2500, 2000, 0}, {700, 2000, 1500, 0}};
+enum { EXACT_RACES = sizeof exact_races / sizeof *exact_races };
+static const double BRIEF_SHARE = 0.5;
+
+/*  Operations of an exact model as --minutes count them: its steps' products are larger than those of
+    other models; and of its end, without a step: the factor, its inverse, a predictor and a file. */
+static const double EXACT_PART = 0.45;
+static double exact_start(ptrdiff_t rows, double D)
 {
-	return 1.25 * EXACT_WARM_STEPS * exact_flops((double)exact_warm_rows(n), D) +
-		   EXACT_EVALUATIONS * exact_flops((double)n, D);
+	return EXACT_PART * 1.25 * EXACT_WARM_STEPS * exact_flops((double)rows, D);
+}
+static double exact_end(double n, double D) { return 0.9 * n * n * (n + 50 + 13 * D); }
+static double exact_least(ptrdiff_t n, double D, ptrdiff_t warm)
+{
+	return exact_start(smaller(n, warm), D) + exact_end((double)n, D);
 }
 
 /*  Rows of an exact model of n: all, or above EXACT_ROWS EXACT_SOME; of --minutes (budget above 0)
     no more than they have room for, but at least EXACT_LEAST. */
-enum { EXACT_LEAST = 6000 };
-static ptrdiff_t exact_rows(ptrdiff_t n, double D, double budget)
+enum { EXACT_LEAST = 3000, EXACT_VALID = 1000 };
+static ptrdiff_t exact_most(ptrdiff_t n) { return n > EXACT_ROWS ? EXACT_SOME : n; }
+static ptrdiff_t exact_rows(ptrdiff_t n, double D, double budget, ptrdiff_t warm)
 {
-	ptrdiff_t rows = n > EXACT_ROWS ? EXACT_SOME : n;
-	while (budget > 0 && rows > EXACT_LEAST && exact_least(rows, D) > budget)
+	ptrdiff_t rows = exact_most(n);
+	while (budget > 0 && rows > EXACT_LEAST && exact_least(rows, D, warm) > budget)
 		rows = larger(EXACT_LEAST, rows - rows / 20);
 	return rows;
 }
@@ -173,25 +195,25 @@ static void plan_sgpr(plan *p, options *o, double budget, ptrdiff_t n, double D,
 /*  With --minutes, which decide how many points SGPR has, in its place an exact model: of too many rows
     for folds, most of them at points of their own. */
 enum { FOLDS_ROWS = 2000, EXACT_STEPS = 30 };
-static int plan_is_exact(
-		const options *o, const dataset *d, double D, double budget, ptrdiff_t distinct)
+static int plan_is_exact(const options *o, const dataset *d, double D, double budget,
+		ptrdiff_t distinct, ptrdiff_t warm)
 {
 	ptrdiff_t n = d->train.n;
 	return o->value[OPT_MINUTES] && !o->given[OPT_BETA] && has_exact(d) && n >= FOLDS_ROWS &&
 		   n <= EXACT_ROWS && distinct > n / 2 && exact_fits(n) &&
-		   exact_least(n, D) <= budget;
+		   exact_least(n, D, warm) <= budget;
 }
 
-static void plan_exact(plan *p, options *o, ptrdiff_t n, double D)
+static void plan_exact(plan *p, options *o, ptrdiff_t n, double D, ptrdiff_t rows)
 {
 	char warm[40];
-	exact_warm(warm, sizeof warm, n);
+	exact_warm(warm, sizeof warm, smaller(n, rows));
 	option_store(o, OPT_BASIS, copy_text("exact"));
 	if (!o->given[OPT_CALIBRATE] && !o->given[OPT_FREEZE])
 		option_store(o, OPT_CALIBRATE, copy_text("on"));
 	if (!o->given[OPT_WARM]) option_store(o, OPT_WARM, copy_text(warm));
 	plan_steps(p, o, EXACT_STEPS);
-	p->flops += exact_least(n, D);
+	p->flops += exact_least(n, D, rows);
 }
 
 static void plan_solve(plan *p, options *o, ptrdiff_t n, double D, ptrdiff_t distinct)
@@ -285,21 +307,46 @@ static void plan_q_points(ptrdiff_t n, ptrdiff_t distinct, ptrdiff_t *beta, ptrd
 }
 
 /*  Operations of a training that does well: with the sizes that are chosen without --minutes, since
-    with fewer points a race costs more than it finds, or exact. */
+    with fewer points a race costs more than it finds. */
 static double plan_least(const options *o, const dataset *d, double D, ptrdiff_t distinct)
 {
 	ptrdiff_t n = d->train.n, beta, gamma;
 	if (d->s.likelihood == ODVGP_LIKELIHOOD_GAUSSIAN) {
 		ptrdiff_t M = plan_whole_points(plan_points(plan_usual((double)n), n), distinct);
-		double sgpr = 60 * pass_flops((double)n, (double)M, D);
-		/* Of more rows one of some races beside fewer points. */
-		ptrdiff_t exact = n <= EXACT_ROWS ? n : EXACT_LEAST;
-		return has_exact(d) && n <= SGPR_ROWS && distinct > n / 2 && exact_fits(exact)
-					   ? fmin(sgpr, exact_least(exact, D))
-					   : sgpr;
+		return 60 * pass_flops((double)n, (double)M, D);
 	}
 	plan_q_points(n, distinct, &beta, &gamma);
 	return RACED_STEPS * q_step_flops(o, d, beta, gamma);
+}
+
+/*  Do so many operations have room for a race of two exact candidates, one with a sum of two kernels,
+    with half of their steps and three scores, two of these in a second round that has steps, and for
+    an exact model of EXACT_LEAST rows? */
+static int plan_has_exact_race(const dataset *d, double D, ptrdiff_t distinct, double budget,
+		double share, const exact_race *race)
+{
+	ptrdiff_t n = d->train.n, least = smaller(n, EXACT_LEAST), some = smaller(n, race->some);
+	double sum = 2 * D, rows = (double)some,
+		   starts = exact_start(race->warm, D) + exact_start(race->warm, sum),
+		   steps = 1.2 * EXACT_PART * (double)race->steps * exact_flops(rows, sum),
+		   scores = (race->steps ? 5 : 3) * EXACT_PART * 2 * rows * rows * (rows + EXACT_VALID);
+	return has_exact(d) && n >= FOLDS_ROWS && n <= SGPR_ROWS && distinct > n / 2 &&
+		   exact_fits(least) && starts + steps + scores <= share * budget &&
+		   exact_least(least, sum, race->warm) <= (1 - share) * budget;
+}
+
+/*  Is there room in --minutes for a race before the training, and for which? */
+static void plan_race(plan *p, const options *o, const dataset *d, double D, ptrdiff_t distinct,
+		double budget, double share)
+{
+	int found = (1 - share) * budget >= plan_least(o, d, D, distinct);
+	p->share = share;
+	for (int k = 0; k < EXACT_RACES && !found; k++) {
+		p->brief = k;
+		p->share = k ? BRIEF_SHARE : share;
+		found = plan_has_exact_race(d, D, distinct, budget, p->share, &exact_races[k]);
+	}
+	if (found) p->both = budget;
 }
 
 static void plan_q(plan *p, options *o, double budget, const dataset *d, ptrdiff_t distinct)
@@ -335,20 +382,18 @@ static void plan_patience(options *o, ptrdiff_t rows)
 }
 
 /*  Replaces --basis auto by explicit options for this data. race: the share of all operations that a
-    race adds; 0: there is none. */
+    race adds, but for a brief one; 0: there is none. */
 static plan plan_make(options *o, const dataset *d, const workers *w, double race)
 {
-	plan p = {0, 0, 0, 1, 0, 0, 0};
+	plan p = {0, 0, 0, 1, 0, 0, 0, race, 0, 0};
 	if (!is_auto(o)) return p;
 	p.made = 1;
 	ptrdiff_t n = d->train.n, distinct = distinct_rows(d);
-	double budget = plan_budget(o, (double)n, o->value[OPT_MINUTES] ? measured_rate(w, 0) : 0);
+	if (o->value[OPT_MINUTES]) p.rate = measured_rate(w, 0);
+	double budget = plan_budget(o, (double)n, p.rate);
 	double D = kernel_width(o->value[OPT_KERNEL], (double)d->s.D);
-	if (o->value[OPT_MINUTES] && race > 0 &&
-			(1 - race) * budget >= plan_least(o, d, D, distinct)) {
-		p.both = budget;
-		budget *= 1 - race;
-	}
+	if (o->value[OPT_MINUTES] && race > 0) plan_race(&p, o, d, D, distinct, budget, race);
+	if (p.both > 0) budget *= 1 - p.share;
 	double most = plan_points(budget, n);
 	ptrdiff_t points = plan_whole_points(most, distinct);
 	if (o->given[OPT_BETA]) points = (ptrdiff_t)option_integer(o, OPT_BETA, 1, INT_MAX);
@@ -359,8 +404,9 @@ static plan plan_make(options *o, const dataset *d, const workers *w, double rac
 	/* bench/results/auto.txt */
 	int few = o->value[OPT_MINUTES] ? p.both > 0 : n < MANY_ROWS && !d->valid.n;
 	few |= o->given[OPT_PATIENCE];
-	if (plan_is_exact(o, d, D, budget, distinct)) {
-		plan_exact(&p, o, n, D);
+	ptrdiff_t warm = p.both > 0 && p.brief ? exact_races[p.brief].warm : exact_warm_rows(n);
+	if (plan_is_exact(o, d, D, budget, distinct, warm)) {
+		plan_exact(&p, o, n, D, warm);
 		return p;
 	}
 	if ((few && most >= LEAST_SGPR) || n <= SGPR_ROWS || o->given[OPT_BETA])

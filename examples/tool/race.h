@@ -63,8 +63,10 @@ typedef struct race_entry {
 	/* Of the whole training; and its operations: before the first step, of a step, of a score. */
 	ptrdiff_t steps;
 	double start_flops, step_flops, score_flops;
-	/* Before so many steps a score says nothing: it races only where each round has room for them. */
+	/* Before so many steps a score says nothing: it races only where each round has room for them.
+	   no_step 1: what its warm starts give may race without a step. */
 	ptrdiff_t least;
+	int no_step;
 	/* Of what its training does after these steps with rows that it does not see in the race; and of
 	   a prediction. */
 	double rest_flops, serve_flops;
@@ -163,29 +165,38 @@ static int race_rounds(int count)
     many. */
 static double race_room(const race *r, const int *order, int count)
 {
-	double least = HUGE_VAL, own = HUGE_VAL, fixed = 0, score = 0;
+	double least = HUGE_VAL, own = HUGE_VAL, fixed = 0, score = 0, again = 0;
+	int stepping = 0;
 	for (int k = 0; k < count; k++) {
 		const race_entry *e = &r->list[order[k]];
 		least = fmin(least, race_total(r, e));
 		own = fmin(own, race_start_flops(r, e));
 		fixed += e->start_flops;
 		score = fmax(score, e->score_flops);
+		/* without a step it is not scored again */
+		if (e->steps > 0) again = fmax(again, e->score_flops);
+		stepping += e->steps > 0;
 	}
-	for (int left = count; left > 1; left = (left + 1) / 2) fixed += left * score;
+	fixed += count > 1 ? count * score : 0;
+	for (int left = (count + 1) / 2; left > 1; left = (left + 1) / 2)
+		fixed += fmin(left, stepping) * again;
 	return fmax(r->most, r->share / (1 - r->share) * least) - (fixed - own);
 }
 
 /*  Operations of a round for each of `left` entries, one of which may win and then has added none. */
 static double race_each(double room, int rounds, int left) { return room / (rounds * (left - 1)); }
 
-/*  Have these entries room for a step, or their least, in each round? */
+/*  The least steps of an entry in a round. */
+static double race_least(const race_entry *e) { return e->no_step ? 0 : fmax(1, (double)e->least); }
+
+/*  Have these entries room for their least steps in each round? */
 static int race_fits(const race *r, const int *order, int count)
 {
 	double each = race_each(race_room(r, order, count), race_rounds(count), count);
-	int fits = 1;
+	int fits = each >= 0;
 	for (int k = 0; k < count; k++) {
 		const race_entry *e = &r->list[order[k]];
-		fits &= each >= fmax(1, (double)e->least) * e->step_flops;
+		fits &= each >= race_least(e) * e->step_flops;
 	}
 	return fits;
 }
@@ -479,10 +490,10 @@ static odvgp_status race_start(const race *r, race_entry *e)
 	return s || !followed ? s : race_take(&e->start, e->model, 0, &e->info);
 }
 
-/*  The steps that so many operations are, at least one, at most those left. */
+/*  The steps that so many operations are, at least one unless it races without, at most those left. */
 static ptrdiff_t race_steps(const race_entry *e, double flops)
 {
-	double steps = floor(fmax(1, flops / e->step_flops));
+	double steps = floor(fmax(e->no_step ? 0 : 1, flops / e->step_flops));
 	return (ptrdiff_t)fmin(steps, (double)(e->steps - e->done));
 }
 
@@ -828,10 +839,13 @@ static odvgp_status race_run_entry(race *r, int i, double each)
 		int lost = e->from >= 0 && !r->list[e->from].start;
 		s = lost ? r->list[e->from].info.status : race_start(r, e);
 	}
+	ptrdiff_t before = e->done;
 	if (!s) race_tell(r, i, RACE_STEPS);
 	if (!s) s = race_train(r, e, each);
-	if (!s) race_tell(r, i, RACE_SCORE);
-	if (!s) s = race_score(r, e);
+	/* without a step it has the score that it had */
+	int scored = e->rounds && e->done == before;
+	if (!s && !scored) race_tell(r, i, RACE_SCORE);
+	if (!s && !scored) s = race_score(r, e);
 	/* The watch has ended the race, unless race.over sees it in time. */
 	if (s == ODVGP_E_STOPPED && !race_is_over(r)) return s;
 	e->info.status = s;
@@ -933,7 +947,8 @@ static void race_result(race *r, int winner)
 	r->added = 0;
 	for (int i = 0; i < r->count; i++) {
 		const race_entry *e = &r->list[i];
-		r->added += i == winner ? e->rounds * e->score_flops : e->flops;
+		double own = i == winner ? e->start_flops + (double)e->done * e->step_flops : 0;
+		r->added += e->flops - own;
 	}
 	if (w->from >= 0) r->added -= r->list[w->from].start_flops;
 	r->gain = r->error = 0;

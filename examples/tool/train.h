@@ -73,8 +73,11 @@ typedef struct training {
 	/* Seconds spent so far. */
 	double step_seconds, evaluate_seconds;
 	/* The steps that take as many operations as q's optimum at the end does; 0: it is left out, or
-	   takes a pass. */
-	double fit_q_steps;
+	   takes a pass. Of an exact model with --minutes, before its first step: seconds of it, and of the
+	   end without one; else 0. */
+	double fit_q_steps, first_seconds, end_seconds;
+	/* Of --basis auto: operations a second of products; 0: not measured. */
+	double rate;
 
 	/* The bound: its sum since the last evaluation, and a running mean for the bar. */
 	double elbo_sum, elbo_mean;
@@ -668,7 +671,16 @@ static stop_reason train_step(training *t)
 static double seconds_of_step(const training *t)
 {
 	double done = (double)(t->step - t->first_step);
-	return done > 0 ? t->step_seconds / done : 0;
+	return done > 0 ? t->step_seconds / done : t->first_seconds;
+}
+
+/*  Of an exact model. L-BFGS's first step evaluates three times. */
+static void exact_seconds(training *t)
+{
+	double n = (double)t->d->train.n, D = config_width(odvgp_model_config(t->model)),
+		   rate = EFFICIENCY * fmax(1, t->rate > 0 ? t->rate : measured_rate(t->w, 0));
+	t->first_seconds = 3 * 1.2 * EXACT_PART * exact_flops(n, D) / rate;
+	t->end_seconds = exact_end(n, D) / rate;
 }
 
 /*  A pass over all rows, for q's optimum or the bound: about four tenths of a step on these. */
@@ -690,7 +702,7 @@ static double seconds_of_bound(const training *t)
     at the rate of steps (COUPLED, ORTH and SOLVE-GP with 100 to 700 points). */
 static double seconds_of_fit_q(const training *t)
 {
-	if (is_exact(t->basis)) return seconds_of_step(t);
+	if (is_exact(t->basis)) return t->step > t->first_step ? seconds_of_step(t) : t->end_seconds;
 	if (without_q(t->basis)) return seconds_of_pass(t);
 	if (!(t->fit_q_steps > 0)) return 0;
 	return 1.4 * fmax(seconds_of_pass(t), t->fit_q_steps * seconds_of_step(t));
@@ -741,6 +753,26 @@ static void print_warm_starts(const training *t)
 				missing);
 }
 
+/*  An exact model that --basis auto has chosen, with what --minutes leave beside its end: further steps
+    by the evidence of more rows than `seen`, which change more than a step by all. They follow the warm
+    starts before in --warm. */
+enum { AGAIN_STEPS = 15, AGAIN_MOST = 2000 };
+static void exact_again(training *t, options *o, ptrdiff_t seen)
+{
+	double D = config_width(odvgp_model_config(t->model)), rate = EFFICIENCY * fmax(1, t->rate),
+		   left = t->limit - (now() - t->begin) - t->end_seconds,
+		   part = AGAIN_STEPS / (double)EXACT_WARM_STEPS;
+	ptrdiff_t rows = smaller(AGAIN_MOST, t->d->train.n);
+	while (rows > seen && part * exact_start(rows, D) > left * rate) rows -= rows / 20;
+	if (rows < seen + seen / 4 || watch_over(t->w->watch)) return;
+	bytes list = {NULL, 0, 0}, both = {NULL, 0, 0};
+	warm_item(&list, rows, AGAIN_STEPS, 0, 0);
+	bytes_print(&both, "%s,%s", o->value[OPT_WARM], list.at);
+	option_store(o, OPT_WARM, list.at);
+	t->warm_starts += warm_start(t->model, o, t->d, t->w);
+	option_store(o, OPT_WARM, both.at);
+}
+
 /*  Lets the steps go on until what comes after them is due. */
 static void allow_steps(const training *t)
 {
@@ -769,8 +801,11 @@ static stop_reason train_loop(training *t)
 	watch_steps(t);
 	while (reason == RUNNING) {
 		if (stop_signal) return INTERRUPTED;
-		/* The first step is worth more than the last seconds. */
-		if (t->limit > 0 && t->step > t->first_step && time_left(t) <= 0) return TIME_OVER;
+		/* The first step is worth more than the last seconds, unless a start was all that is needed. */
+		int first = t->step == t->first_step;
+		double least = first ? 0.5 * t->first_seconds : 0;
+		if (t->limit > 0 && (!first || t->first_seconds > 0) && time_left(t) <= least)
+			return TIME_OVER;
 		allow_steps(t);
 		reason = train_step(t);
 		if (reason != RUNNING) return reason;

@@ -62,6 +62,16 @@ static int warm_count(const options *o)
 	return count;
 }
 
+/*  The rows of its last one; 0: there is none. */
+static ptrdiff_t warm_rows(const options *o)
+{
+	char *list = warm_list(o), *rest = list;
+	odvgp_warm w = {0, 0, 0, 0};
+	while (warm_next(&rest, &w)) continue;
+	free(list);
+	return w.rows;
+}
+
 /*  Does the warm starts of --warm, one after another. Returns how many of them came to their end:
     fewer than there are, if the watch ended one of them. */
 static int warm_start(odvgp_model *model, const options *o, const dataset *d, const workers *w)

@@ -227,6 +227,17 @@ check "race: an exact candidate of some rows wins with laplacian" tried '^  exac
 check "race: and goes on with all of them" sh -c '
     grep -q "^auto: 4230 rows: --basis exact --kernel \".*laplacian.*\" --calibrate on --warm 1000:40; goes on with all rows$" err.txt' sh
 check "race: whose model has them" test "$(values t.json basis beta)" = "exact 4230"
+# Short --minutes: exact candidates that have seen 700 or 1,000 rows race without a step, and the winner gets
+# as many rows as the rest of the time has room for. The model has all of them on a fast machine.
+brief() { took=$(seconds sh -c '"$@" >t.json 2>err.txt' sh "$tool" train --threads 1 --json --data steps.csv --minutes 0.25 --model t.odvgp); }
+brief
+check "race: a brief one takes no step of exact candidates" tried '^  exact .*laplacian.* step     0 of     0 .*  chosen$'
+check "race: whose winner has seen some rows, and then perhaps more" grep -Eq \
+    '^auto: 4700 rows: --basis exact .*(--train-rows [34][0-9]* )?--calibrate on --minutes 0.25 --warm (700|1000):40; goes on with' err.txt
+check "race: and has 3,000 rows or more" holds "$(value t.json beta) >= 3000 && $(value t.json beta) <= 4700"
+check "race: which the model keeps" sh -c '"$1" info --model t.odvgp | grep -q "^ *exact .* step     0 of     0 .* chosen$"' sh "$tool"
+in_time() { holds "$took < 17.75" || { brief && holds "$took < 17.75"; }; }
+check "race: in the time" in_time
 made 23 400 'k = i % 40; x = int(i / 40); print k / 7 "," x "," sin(9 * k) + 0.1 * sin(x / 7)' >groups.csv
 race --data groups.csv --basis exact --warm off --kernel 'matern52(1e-25, dims=0) * matern52(dims=1)' --iters 1 --model t.odvgp >t.json 2>err.txt
 check "exact: lengthscales are at least 1e-6, so that rounding does not part equal rows" grep -q '"kernel": "matern52(1.001e-6' t.json
