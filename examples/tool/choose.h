@@ -13,7 +13,7 @@
     An exact candidate begins with the evidence of 1,000 to 1,500 rows. Of more than 4,000 rows it
     races on 3,000, and what it learns there goes to a model of all rows, or of exact_rows: an exact
     model of these is often better than a sparse one of all. Short --minutes have room for a brief
-    race, with the evidence of 700 and models of 2,000.
+    race, with the evidence of 700 and models of 1,500.
 
     Fewer than FOLDS_ROWS rows are all trained on, and score by FOLDS folds, which the seed draws. Of
     more rows, and of classes or many inputs, some are held out and score: a tenth, or up to a fifth
@@ -38,7 +38,7 @@ enum {
 };
 /*  Twice the steps over which natural steps grow (plan_classes). */
 enum { CLASSES_LEAST = 40 };
-enum { FOLDS = 5, FOLDS_LEAST_ROWS = 100, FOLDS_TRIES = 7, EXACT_TRIES = 5 };
+enum { FOLDS = 5, FOLDS_LEAST_ROWS = 100, FOLDS_TRIES = 7, EXACT_TRIES = 5, BRIEF_TRIES = 3 };
 /*  SHORT: where validation may end the winner's training long before its last step. */
 static const double RACE_SHARE = 1.0 / 3, RACE_SHARE_SHORT = 0.15;
 /*  Operations that a race may add even where that is more than its share: by folds five eighths of FLOPS;
@@ -49,8 +49,9 @@ static const double MOST_COSTS = 1.2;
 /*  With --minutes it is planned in counted operations, whose time is uncertain: after ENOUGH of the
     seconds no entry begins a round, and after MOST none goes on; and of a brief race. */
 static const double RACE_ENOUGH_TIME[] = {0.4, 0.55}, RACE_MOST_TIME[] = {0.6, 0.65};
-/*  An exact candidate of many rows to fit races on some of them, a few steps, and its training goes on with all, or with those of exact_rows, at most AFTER_STEPS. Other candidates see
-    all rows to fit: it must win with fewer. */
+/*  An exact candidate of many rows to fit races on some of them, a few steps, and its training goes on
+    with all, or with those of exact_rows, at most AFTER_STEPS. Other candidates see all rows to fit: it
+    must win with fewer. */
 enum { AFTER_STEPS = 10 };
 
 typedef struct choice {
@@ -83,6 +84,7 @@ typedef struct choice {
 	   place in exact_races. */
 	double budget;
 	const exact_race *cut;
+	ptrdiff_t some;
 	int brief;
 	/* How many candidates take too much memory, and the bytes of the smallest of them. */
 	int large;
@@ -713,7 +715,7 @@ static void candidate_warm(choice *c, int k)
 /*  Does an exact candidate race on some of the rows to fit? */
 static int candidate_has_some(const choice *c, int k)
 {
-	return is_exact(basis_of(&c->o[k])) && !c->fold && c->fit.train.n > c->cut->whole;
+	return is_exact(basis_of(&c->o[k])) && !c->fold && c->fit.train.n > larger(c->cut->whole, c->some);
 }
 
 /*  An exact candidate's operations as --minutes count them. */
@@ -746,9 +748,9 @@ static void candidate_some(choice *c, int k)
 	race_entry *e = &c->list[k];
 	const double *X = e->X ? e->X : c->fit.train.X, *Y = e->Y ? e->Y : c->fit.Y;
 	ptrdiff_t n = c->fit.train.n, D = c->fit.s.D;
-	c->some_X[k] = take_doubles(c->cut->some, D);
-	c->some_Y[k] = take_doubles(c->cut->some, 1);
-	for (ptrdiff_t i = 0; i < c->cut->some; i++) {
+	c->some_X[k] = take_doubles(c->some, D);
+	c->some_Y[k] = take_doubles(c->some, 1);
+	for (ptrdiff_t i = 0; i < c->some; i++) {
 		ptrdiff_t row = permute((uint64_t)n, n, i);
 		memcpy(c->some_X[k] + i * D, X + row * D, (size_t)D * sizeof *X);
 		c->some_Y[k][i] = Y[row];
@@ -783,7 +785,7 @@ static void candidate_make(choice *c, int k, double flops, int follows)
 	dataset fit = c->fit;
 	int from = follows && c->fit.s.likelihood == ODVGP_LIKELIHOOD_GAUSSIAN;
 	fit.s.likelihood = c->likelihood[k];
-	if (candidate_has_some(c, k)) fit.train.n = c->cut->some;
+	if (candidate_has_some(c, k)) fit.train.n = c->some;
 	options_settle(o);
 	odvgp_config g = model_config(o, &fit, c->w, c->isa, &unused);
 	double many = candidate_mode(c, o, &g), grain = many > 0 ? 50 : 100;
@@ -978,7 +980,8 @@ static void candidates_add(choice *c, int tries)
 		if (variants[i].late || !variant_fits(c, &variants[i])) continue;
 		candidate_add(c, &variants[i]);
 		if (c->fold || c->r.count == before || !is_exact(basis_of(&c->o[before]))) continue;
-		if (!c->before.given[OPT_AUTO_TRIES]) tries = EXACT_TRIES;
+		if (!c->before.given[OPT_AUTO_TRIES])
+			tries = c->brief ? BRIEF_TRIES + (c->target_kind > 0) : EXACT_TRIES;
 		if (!(c->budget > 0)) c->r.most = RACE_LEAST_EXACT;
 	}
 	/* There is no second round of two. */
@@ -1238,6 +1241,7 @@ static void choice_make(choice *c, options *o, dataset *d, const plan *p)
 	c->r.made = choice_made;
 	c->brief = p->brief;
 	c->cut = &exact_races[c->brief];
+	c->some = p->some;
 	c->r.share = p->share;
 	c->r.most = p->both > 0 ? c->r.share * p->both : c->fold ? RACE_LEAST : 0;
 	c->budget = p->both > 0 ? p->both - c->r.most : 0;

@@ -41,9 +41,10 @@ typedef struct plan {
 	/* Are there MANY_CLASSES? */
 	int many;
 	/* With --minutes that have room for a race before the training: operations for both, else 0, and
-	   the race's share; with exact candidates, which of exact_races. */
+	   the race's share; with exact candidates, which of exact_races, and the rows on which they race. */
 	double both, share;
 	int brief;
+	ptrdiff_t some;
 	/* With --minutes: operations a second of products, else 0. */
 	double rate;
 } plan;
@@ -147,7 +148,7 @@ static void exact_warm(char *text, size_t size, ptrdiff_t rows)
 }
 
 /*  A race with exact candidates: the rows of their warm starts, at least; from how many to fit they race
-    on some, these, and the most steps. Short --minutes have room for a brief one, which takes half of
+    on some, the least of these, and the most steps. Short --minutes have room for a brief one, which takes half of
     them. */
 typedef struct exact_race {
 	ptrdiff_t warm, whole, some, steps;
@@ -155,7 +156,11 @@ typedef struct exact_race {
 static const exact_race exact_races[] = {
 		{EXACT_WARM_LEAST, 4000, 3000, 6}, {EXACT_WARM_LEAST, 2500, 2000, 0}, {700, 2000, 1500, 0}};
 enum { EXACT_RACES = sizeof exact_races / sizeof *exact_races };
+enum { SOME_MOST = 3000 };
 static const double BRIEF_SHARE = 0.5;
+/*  What a sparse model that wins a brief one has of the time at least: the exact ones take less than
+    their share, and its own steps are not lost. */
+static const double BRIEF_SPARSE = 0.7;
 
 /*  Operations of an exact model as --minutes count them: its steps' products are larger than those of
     other models; and of its end, without a step: the factor, its inverse, a predictor and a file. */
@@ -182,11 +187,14 @@ static ptrdiff_t exact_rows(ptrdiff_t n, double D, double budget, ptrdiff_t warm
 	return rows;
 }
 
+/*  L-BFGS's passes in so many operations. */
+static double plan_passes(double budget, double pass) { return fmin(200, fmax(60, budget / pass)); }
+
 static void plan_sgpr(plan *p, options *o, double budget, ptrdiff_t n, double D, ptrdiff_t M)
 {
 	option_store(o, OPT_BASIS, copy_text("sgpr"));
 	plan_number(o, OPT_BETA, M);
-	double pass = pass_flops((double)n, (double)M, D), passes = fmin(200, fmax(60, budget / pass));
+	double pass = pass_flops((double)n, (double)M, D), passes = plan_passes(budget, pass);
 	plan_steps(p, o, passes);
 	p->flops += 1.2 * passes * pass;
 	p->pass = pass / pass_flops((double)smaller(n, WARM_ROWS), (double)smaller(M, WARM_POINTS), D);
@@ -307,13 +315,18 @@ static void plan_q_points(ptrdiff_t n, ptrdiff_t distinct, ptrdiff_t *beta, ptrd
 }
 
 /*  Operations of a training that does well: with the sizes that are chosen without --minutes, since
-    with fewer points a race costs more than it finds. */
+    with fewer points a race costs more than it finds, or of few rows with an exact model. */
+enum { FEW_EVALUATIONS = 30 };
 static double plan_least(const options *o, const dataset *d, double D, ptrdiff_t distinct)
 {
 	ptrdiff_t n = d->train.n, beta, gamma;
 	if (d->s.likelihood == ODVGP_LIKELIHOOD_GAUSSIAN) {
-		ptrdiff_t M = plan_whole_points(plan_points(plan_usual((double)n), n), distinct);
-		return 60 * pass_flops((double)n, (double)M, D);
+		double usual = plan_usual((double)n);
+		ptrdiff_t M = plan_whole_points(plan_points(usual, n), distinct);
+		double pass = pass_flops((double)n, (double)M, D),
+			   few = FEW_EVALUATIONS * EXACT_PART * exact_flops((double)n, D);
+		return fmin(plan_passes(usual, pass) * pass,
+				n < FOLDS_ROWS && has_exact(d) ? few : HUGE_VAL);
 	}
 	plan_q_points(n, distinct, &beta, &gamma);
 	return RACED_STEPS * q_step_flops(o, d, beta, gamma);
@@ -323,10 +336,10 @@ static double plan_least(const options *o, const dataset *d, double D, ptrdiff_t
     with half of their steps and three scores, two of these in a second round that has steps, and for
     an exact model of EXACT_LEAST rows? */
 static int plan_has_exact_race(const dataset *d, double D, ptrdiff_t distinct, double budget,
-		double share, const exact_race *race)
+		double share, const exact_race *race, ptrdiff_t some)
 {
-	ptrdiff_t n = d->train.n, least = smaller(n, EXACT_LEAST), some = smaller(n, race->some);
-	double sum = 2 * D, rows = (double)some,
+	ptrdiff_t n = d->train.n, least = smaller(n, EXACT_LEAST);
+	double sum = 2 * D, rows = (double)smaller(n, some),
 		   starts = exact_start(race->warm, D) + exact_start(race->warm, sum),
 		   steps = 1.2 * EXACT_PART * (double)race->steps * exact_flops(rows, sum),
 		   scores = (race->steps ? 5 : 3) * EXACT_PART * 2 * rows * rows * (rows + EXACT_VALID);
@@ -335,7 +348,8 @@ static int plan_has_exact_race(const dataset *d, double D, ptrdiff_t distinct, d
 		   exact_least(least, sum, race->warm) <= (1 - share) * budget;
 }
 
-/*  Is there room in --minutes for a race before the training, and for which? */
+/*  Is there room in --minutes for a race before the training, and for which? Exact candidates of more
+    rows are more like what they become. */
 static void plan_race(plan *p, const options *o, const dataset *d, double D, ptrdiff_t distinct,
 		double budget, double share)
 {
@@ -344,9 +358,15 @@ static void plan_race(plan *p, const options *o, const dataset *d, double D, ptr
 	for (int k = 0; k < EXACT_RACES && !found; k++) {
 		p->brief = k;
 		p->share = k ? BRIEF_SHARE : share;
-		found = plan_has_exact_race(d, D, distinct, budget, p->share, &exact_races[k]);
+		p->some = exact_races[k].some;
+		found = plan_has_exact_race(d, D, distinct, budget, p->share, &exact_races[k], p->some);
 	}
+	while (found && p->brief && p->some < SOME_MOST &&
+			plan_has_exact_race(d, D, distinct, 0.8 * budget, p->share, &exact_races[p->brief],
+					p->some + 100))
+		p->some += 100;
 	if (found) p->both = budget;
+	else p->brief = 0;
 }
 
 static void plan_q(plan *p, options *o, double budget, const dataset *d, ptrdiff_t distinct)
@@ -385,7 +405,7 @@ static void plan_patience(options *o, ptrdiff_t rows)
     race adds, but for a brief one; 0: there is none. */
 static plan plan_make(options *o, const dataset *d, const workers *w, double race)
 {
-	plan p = {0, 0, 0, 1, 0, 0, 0, race, 0, 0};
+	plan p = {0, 0, 0, 1, 0, 0, 0, race, 0, exact_races[0].some, 0};
 	if (!is_auto(o)) return p;
 	p.made = 1;
 	ptrdiff_t n = d->train.n, distinct = distinct_rows(d);
@@ -393,8 +413,10 @@ static plan plan_make(options *o, const dataset *d, const workers *w, double rac
 	double budget = plan_budget(o, (double)n, p.rate);
 	double D = kernel_width(o->value[OPT_KERNEL], (double)d->s.D);
 	if (o->value[OPT_MINUTES] && race > 0) plan_race(&p, o, d, D, distinct, budget, race);
+	double all = budget;
 	if (p.both > 0) budget *= 1 - p.share;
-	double most = plan_points(budget, n);
+	double sparse = p.brief ? BRIEF_SPARSE * all : budget;
+	double most = plan_points(sparse, n);
 	ptrdiff_t points = plan_whole_points(most, distinct);
 	if (o->given[OPT_BETA]) points = (ptrdiff_t)option_integer(o, OPT_BETA, 1, INT_MAX);
 	if (d->s.likelihood != ODVGP_LIKELIHOOD_GAUSSIAN || d->s.target_count > 1) {
@@ -404,13 +426,13 @@ static plan plan_make(options *o, const dataset *d, const workers *w, double rac
 	/* bench/results/auto.txt */
 	int few = o->value[OPT_MINUTES] ? p.both > 0 : n < MANY_ROWS && !d->valid.n;
 	few |= o->given[OPT_PATIENCE];
-	ptrdiff_t warm = p.both > 0 && p.brief ? exact_races[p.brief].warm : exact_warm_rows(n);
+	ptrdiff_t warm = p.brief ? exact_races[p.brief].warm : exact_warm_rows(n);
 	if (plan_is_exact(o, d, D, budget, distinct, warm)) {
 		plan_exact(&p, o, n, D, warm);
 		return p;
 	}
 	if ((few && most >= LEAST_SGPR) || n <= SGPR_ROWS || o->given[OPT_BETA])
-		plan_sgpr(&p, o, budget, n, D, points);
+		plan_sgpr(&p, o, sparse, n, D, points);
 	else {
 		points = smaller(WARM_POINTS, larger(1, distinct));
 		plan_solve(&p, o, n, D, distinct);

@@ -11,7 +11,8 @@
 
     What the race adds to the winner's training - starts and steps of the others, scores - is at most
     the larger one of race.share of all operations, of race and training, and race.most. An entry that
-    leaves no step to itself or to one before it does not race. Operations are the caller's counts and
+    leaves no step to itself or to one before it does not race, unless what its start gives is enough
+    (race_entry.no_step). Operations are the caller's counts and
     never seconds: the choice depends on entries, data, build and instruction set only.
 
     race_continue gives the winner's parameters to a model of more rows, for the rest of its steps.

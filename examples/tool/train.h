@@ -674,9 +674,10 @@ static double seconds_of_step(const training *t)
 	return done > 0 ? t->step_seconds / done : t->first_seconds;
 }
 
-/*  Of an exact model. L-BFGS's first step evaluates three times. */
+/*  Of an exact model whose warm starts may be all. L-BFGS's first step evaluates three times. */
 static void exact_seconds(training *t)
 {
+	if (!is_exact(t->basis) || !(t->limit > 0) || !t->warm_starts || t->first_seconds > 0) return;
 	double n = (double)t->d->train.n, D = config_width(odvgp_model_config(t->model)),
 		   rate = EFFICIENCY * fmax(1, t->rate > 0 ? t->rate : measured_rate(t->w, 0));
 	t->first_seconds = 3 * 1.2 * EXACT_PART * exact_flops(n, D) / rate;
@@ -753,6 +754,12 @@ static void print_warm_starts(const training *t)
 				missing);
 }
 
+/*  Lets the steps go on until what comes after them is due. */
+static void allow_steps(const training *t)
+{
+	watch_allow(t->w->watch, end_of_minutes(t) - (t->label ? 0 : seconds_of_end(t)), 0);
+}
+
 /*  An exact model that --basis auto has chosen, with what --minutes leave beside its end: further steps
     by the evidence of more rows than `seen`, which change more than a step by all. They follow the warm
     starts before in --warm. */
@@ -764,19 +771,18 @@ static void exact_again(training *t, options *o, ptrdiff_t seen)
 		   part = AGAIN_STEPS / (double)EXACT_WARM_STEPS;
 	ptrdiff_t rows = smaller(AGAIN_MOST, t->d->train.n);
 	while (rows > seen && part * exact_start(rows, D) > left * rate) rows -= rows / 20;
-	if (rows < seen + seen / 4 || watch_over(t->w->watch)) return;
-	bytes list = {NULL, 0, 0}, both = {NULL, 0, 0};
+	if (rows < seen + seen / 4) return;
+	bytes list = {NULL, 0, 0}, all = {NULL, 0, 0};
 	warm_item(&list, rows, AGAIN_STEPS, 0, 0);
-	bytes_print(&both, "%s,%s", o->value[OPT_WARM], list.at);
+	bytes_print(&all, "%s", o->value[OPT_WARM]);
+	int before = (int)all.used;
+	bytes_print(&all, ",%s", list.at);
 	option_store(o, OPT_WARM, list.at);
-	t->warm_starts += warm_start(t->model, o, t->d, t->w);
-	option_store(o, OPT_WARM, both.at);
-}
-
-/*  Lets the steps go on until what comes after them is due. */
-static void allow_steps(const training *t)
-{
-	watch_allow(t->w->watch, end_of_minutes(t) - (t->label ? 0 : seconds_of_end(t)), 0);
+	allow_steps(t);
+	int done = warm_start(t->model, o, t->d, t->w);
+	t->warm_starts += done;
+	if (!done) all.at[before] = 0;
+	option_store(o, OPT_WARM, all.at);
 }
 
 /*  Where the clock decides: as many steps as the time has room for at the speed so far. Falling step
@@ -796,6 +802,7 @@ static void training_aim(training *t)
 static stop_reason train_loop(training *t)
 {
 	stop_reason reason = t->step >= t->iters ? ALL_STEPS : RUNNING;
+	exact_seconds(t);
 	t->evaluated = now();
 	t->before_steps = t->step_seconds;
 	watch_steps(t);
@@ -1142,7 +1149,10 @@ static void print_stop(const training *t, stop_reason reason)
 	clear_bar(t);
 	if (reason == STEP_FAILED)
 		fprintf(stderr, "odvgp: %s%s%s\n", label_of(t), t->label ? ": " : "", t->reason);
-	if (!t->quiet && *sentence[reason])
+	if (!t->quiet && reason == TIME_OVER && t->first_seconds > 0 && t->step == t->first_step)
+		fprintf(stderr, "note: --minutes leave no step by all rows after %d warm start(s)\n",
+				t->warm_starts);
+	else if (!t->quiet && *sentence[reason])
 		fprintf(stderr, "note: %s%s%s after %td steps\n", label_of(t), t->label ? ": " : "",
 				sentence[reason], t->step);
 	if (!t->quiet && t->first_step >= t->iters && t->first_step)
@@ -1764,7 +1774,7 @@ static void train_results(training *t, outcome *r)
 	watch_allow(t->w->watch, end_of_minutes(t), GRACE);
 	r->test = evaluate_end(t);
 	int long_one = pass > GRACE,
-		timely = !(t->limit > 0) || now() + pass < t->w->watch->until;
+		timely = !(t->limit > 0) || is_exact(t->basis) || now() + pass < t->w->watch->until;
 	stop_at_once = long_one && without_q(t->basis);
 	if (timely && !(stop_signal && long_one)) r->elbo = final_elbo(t);
 	double upper = 2 * pass * points * points;
