@@ -174,8 +174,8 @@ static const char train_help[] =
 		"candidate; else it gets as many rows, 3,000 or more, as the rest of the time has room for.\n"
 		"The race gets a third of the time, ends after two fifths with the scores that are there,\n"
 		"and the winner trains until the time is over. A brief race, of some ten seconds, gets half\n"
-		"of them: its exact candidates have seen 700 rows and hold 1,500. With time left an exact\n"
-		"winner learns from up to 2,000 rows once more; a step by all of them comes last.\n"
+		"of them: its exact candidates have seen 700 or 1,000 rows and hold up to 3,000. An exact\n"
+		"winner with time left learns from up to 2,000 once more; a step by all comes last.\n"
 		"--minutes is kept within 5 % and two seconds; sizes that are given and leave it no room\n"
 		"for five steps are refused with those that do. The bound on all rows is left out where\n"
 		"it would take more than a tenth of the time.\n"
@@ -499,7 +499,7 @@ static int run_train(options *o)
 		if (ready && !raced) t.warm_starts = warm_start(model, o, &d, &w);
 		if (ready) print_warm_starts(&t);
 		exact_seconds(&t);
-		if (t.first_seconds > 0 && p.made && by_clock(o)) exact_again(&t, o, warm_rows(o));
+		if (p.made) exact_again(&t, o, warm_rows(o));
 	}
 	/* Unchanged, as if there had been no pause. */
 	d.s.settings = settings_make(o);

@@ -736,7 +736,7 @@ static void candidate_rest(choice *c, int k, double flops)
 	race_entry *e = &c->list[k];
 	odvgp_config all = race_resize(&e->config, c->exact_rows);
 	double part = exact_part(c, k), end = part * (predictor_flops(&all) + 0.1 * step_flops(&all)),
-		   each = part * step_flops(&all), left = flops - e->start_flops - end;
+		   each = part * step_flops(&all), left = fmax(c->budget, flops) - e->start_flops - end;
 	e->steps = c->budget > 0 ? steps_within(left, e->step_flops, c->cut->steps) : c->cut->steps;
 	c->after[k] = steps_within(left - (double)e->steps * e->step_flops, each, AFTER_STEPS);
 	e->rest_flops = end + (double)c->after[k] * each;
@@ -886,6 +886,14 @@ static int candidate_fits(choice *c, int k)
 	return 0;
 }
 
+/*  Fewer than were given, where there is no room for them. */
+static void rows_store(options *o, ptrdiff_t rows)
+{
+	char text[24];
+	snprintf(text, sizeof text, "%td", rows);
+	option_store(o, OPT_TRAIN_ROWS, copy_text(text));
+}
+
 /*  Adds a variant of the options before plan.h that takes as long as the first candidate. */
 static void candidate_add(choice *c, const variant *v)
 {
@@ -923,7 +931,7 @@ static void candidate_add(choice *c, const variant *v)
 	variant_store(o, OPT_WARM, warm ? warm : c->o[0].value[OPT_WARM]);
 	if (v->fast) fast_steps(o, c->rows);
 	if (exact) variant_store(o, OPT_CALIBRATE, "on");
-	if (exact && c->rows > c->exact_rows) plan_number(o, OPT_TRAIN_ROWS, c->exact_rows);
+	if (exact && c->rows > c->exact_rows) rows_store(o, c->exact_rows);
 	variant_store(o, OPT_TRANSFORM, v->transform);
 	if (v->kernel) levels_kernel(o, &c->fit.s);
 	/* As it is scored. */
@@ -1119,14 +1127,14 @@ static void choice_cost(const choice *c)
 static void choice_resize(choice *c, const plan *p)
 {
 	int k = c->r.winner;
-	char text[24];
-	if (!(c->budget > 0) || !c->some_X[k] || c->before.given[OPT_TRAIN_ROWS] || stop_signal) return;
+	if (!(c->budget > 0) || !c->some_X[k] || stop_signal) return;
 	double left = choice_clock(c, 1) - now(), D = config_width(&c->list[k].config);
 	ptrdiff_t rows = exact_rows(c->rows, D, fmax(1, EFFICIENCY * p->rate * left), 0);
-	while (rows > c->exact_rows && !exact_fits(rows)) rows = larger(c->exact_rows, rows - rows / 20);
+	while (rows > c->exact_rows && !(exact_fits(rows) && has_memory(exact_bytes(rows))))
+		rows = larger(c->exact_rows, rows - rows / 20);
 	c->exact_rows = rows;
-	snprintf(text, sizeof text, "%td", rows);
-	option_store(&c->o[k], OPT_TRAIN_ROWS, rows < c->rows ? copy_text(text) : NULL);
+	if (rows < c->rows || c->before.given[OPT_TRAIN_ROWS]) rows_store(&c->o[k], rows);
+	else option_store(&c->o[k], OPT_TRAIN_ROWS, NULL);
 }
 
 /*  The winner's options become those of the training: all of its steps, until choice_continue. */
@@ -1258,6 +1266,7 @@ static void choice_make(choice *c, options *o, dataset *d, const plan *p)
 	c->o[0] = options_copy(o);
 	candidate_make(c, 0, 0, 0);
 	c->bytes[0] = candidate_bytes(c, 0);
+	if (candidate_has_some(c, 0)) candidate_some(c, 0);
 	c->r.count = 1;
 	/* Whoever makes the model says what is wrong with its options. */
 	if (!(model_bytes_of(&c->list[0].config).file > 0)) return;
@@ -1300,9 +1309,9 @@ static void choice_make(choice *c, options *o, dataset *d, const plan *p)
 	if (!s) {
 		choice_table(c);
 		if (!c->quiet) fputs(c->table.at, stderr);
-		choice_cost(c);
 	}
 	choice_resize(c, p);
+	if (!s) choice_cost(c);
 	choice_store(c, o);
 	/* What ended the race leaves no time for initial values that its own replace. */
 	if (s) option_store(o, OPT_INIT, copy_text("random"));
@@ -1363,7 +1372,7 @@ static void choice_print(const choice *c)
 			OPT_TARGET_TRANSFORM, OPT_TRAIN_ROWS, OPT_CALIBRATE,
 			by_clock(o) ? OPT_MINUTES : OPT_ITERS, OPT_WARM, OPT_FIT_Q,
 			OPT_NATGRAD_STEP, OPT_NATGRAD_WARMUP};
-	const char *rows = c->before.given[OPT_TRAIN_ROWS] ? NULL : o->value[OPT_TRAIN_ROWS];
+	int some = is_exact(basis_of(o)) && c->exact_rows < c->rows;
 	if (c->quiet) return;
 	if (stop_signal) {
 		fprintf(stderr, "race: stopped; the best so far is kept: %s\n", c->name[c->r.winner]);
@@ -1388,7 +1397,7 @@ static void choice_print(const choice *c)
 		if (strpbrk(value, " ()*")) quote = "\"";
 		fprintf(stderr, " --%s %s%s%s", option_list[ids[i]].name, quote, value, quote);
 	}
-	if (rows) fprintf(stderr, "; goes on with %s of them\n", rows);
+	if (some) fprintf(stderr, "; goes on with %td of them\n", c->exact_rows);
 	else fputs(c->fold ? "; goes on\n" : "; goes on with all rows\n", stderr);
 }
 

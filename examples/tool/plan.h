@@ -133,7 +133,8 @@ static const double EXACT_MEMORY = 0.5, EXACT_BYTES = 2.5e9;
 static double exact_bytes_allowed(void) { return fmax(EXACT_BYTES, EXACT_MEMORY * free_bytes()); }
 
 /*  The model, a predictor and a file have four matrices of all rows. */
-static int exact_fits(ptrdiff_t n) { return 32 * (double)n * (double)n <= exact_bytes_allowed(); }
+static double exact_bytes(ptrdiff_t n) { return 32 * (double)n * (double)n; }
+static int exact_fits(ptrdiff_t n) { return exact_bytes(n) <= exact_bytes_allowed(); }
 
 /*  An exact model begins with the evidence of some rows, which is cheap, and needs no step of all rows
     where --calibrate gives it the scale of its variances (bench/results/auto.txt). */
@@ -162,14 +163,10 @@ static const double BRIEF_SHARE = 0.5;
     their share, and its own steps are not lost. */
 static const double BRIEF_SPARSE = 0.7;
 
-/*  Operations of an exact model as --minutes count them: its steps' products are larger than those of
-    other models; and of its end, without a step: the factor, its inverse, a predictor and a file. */
-static const double EXACT_PART = 0.45;
 static double exact_start(ptrdiff_t rows, double D)
 {
 	return EXACT_PART * 1.25 * EXACT_WARM_STEPS * exact_flops((double)rows, D);
 }
-static double exact_end(double n, double D) { return 0.9 * n * n * (n + 50 + 13 * D); }
 static double exact_least(ptrdiff_t n, double D, ptrdiff_t warm)
 {
 	return exact_start(smaller(n, warm), D) + exact_end((double)n, D);
@@ -355,7 +352,8 @@ static void plan_race(plan *p, const options *o, const dataset *d, double D, ptr
 {
 	int found = (1 - share) * budget >= plan_least(o, d, D, distinct);
 	p->share = share;
-	for (int k = 0; k < EXACT_RACES && !found; k++) {
+	int brief = !o->given[OPT_WARM];
+	for (int k = 0; k < (brief ? EXACT_RACES : 1) && !found; k++) {
 		p->brief = k;
 		p->share = k ? BRIEF_SHARE : share;
 		p->some = exact_races[k].some;

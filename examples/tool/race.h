@@ -174,9 +174,10 @@ static double race_room(const race *r, const int *order, int count)
 		own = fmin(own, race_start_flops(r, e));
 		fixed += e->start_flops;
 		score = fmax(score, e->score_flops);
-		/* without a step it is not scored again */
-		if (e->steps > 0) again = fmax(again, e->score_flops);
-		stepping += e->steps > 0;
+		/* one that takes none is not scored again */
+		int steps = !e->no_step || e->steps > 0;
+		if (steps) again = fmax(again, e->score_flops);
+		stepping += steps;
 	}
 	fixed += count > 1 ? count * score : 0;
 	for (int left = (count + 1) / 2; left > 1; left = (left + 1) / 2)
@@ -844,7 +845,7 @@ static odvgp_status race_run_entry(race *r, int i, double each)
 	if (!s) race_tell(r, i, RACE_STEPS);
 	if (!s) s = race_train(r, e, each);
 	/* without a step it has the score that it had */
-	int scored = e->rounds && e->done == before;
+	int scored = e->no_step && e->rounds && e->done == before;
 	if (!s && !scored) race_tell(r, i, RACE_SCORE);
 	if (!s && !scored) s = race_score(r, e);
 	/* The watch has ended the race, unless race.over sees it in time. */

@@ -760,17 +760,18 @@ static void allow_steps(const training *t)
 	watch_allow(t->w->watch, end_of_minutes(t) - (t->label ? 0 : seconds_of_end(t)), 0);
 }
 
-/*  An exact model that --basis auto has chosen, with what --minutes leave beside its end: further steps
-    by the evidence of more rows than `seen`, which change more than a step by all. They follow the warm
-    starts before in --warm. */
+/*  An exact model that --basis auto has chosen, which has learned in its warm starts alone, with what
+    --minutes leave beside its end: further steps by the evidence of more rows than `seen`, which change
+    more than a step by all. They follow the warm starts before in --warm. */
 enum { AGAIN_STEPS = 15, AGAIN_MOST = 2000 };
 static void exact_again(training *t, options *o, ptrdiff_t seen)
 {
+	if (!(t->first_seconds > 0) || !t->by_clock || t->first_step || o->given[OPT_WARM]) return;
 	double D = config_width(odvgp_model_config(t->model)), rate = EFFICIENCY * fmax(1, t->rate),
 		   left = t->limit - (now() - t->begin) - t->end_seconds,
 		   part = AGAIN_STEPS / (double)EXACT_WARM_STEPS;
 	ptrdiff_t rows = smaller(AGAIN_MOST, t->d->train.n);
-	while (rows > seen && part * exact_start(rows, D) > left * rate) rows -= rows / 20;
+	while (rows > seen && part * exact_start(rows, D) > left * rate) rows -= larger(1, rows / 20);
 	if (rows < seen + seen / 4) return;
 	bytes list = {NULL, 0, 0}, all = {NULL, 0, 0};
 	warm_item(&list, rows, AGAIN_STEPS, 0, 0);
@@ -783,6 +784,7 @@ static void exact_again(training *t, options *o, ptrdiff_t seen)
 	t->warm_starts += done;
 	if (!done) all.at[before] = 0;
 	option_store(o, OPT_WARM, all.at);
+	if (done && !t->quiet) fprintf(stderr, "auto: with time left: --warm %s\n", all.at);
 }
 
 /*  Where the clock decides: as many steps as the time has room for at the speed so far. Falling step
@@ -1150,8 +1152,8 @@ static void print_stop(const training *t, stop_reason reason)
 	if (reason == STEP_FAILED)
 		fprintf(stderr, "odvgp: %s%s%s\n", label_of(t), t->label ? ": " : "", t->reason);
 	if (!t->quiet && reason == TIME_OVER && t->first_seconds > 0 && t->step == t->first_step)
-		fprintf(stderr, "note: --minutes leave no step by all rows after %d warm start(s)\n",
-				t->warm_starts);
+		fprintf(stderr, "note: %s%s--minutes leave no step by all rows after %d warm start(s)\n",
+				label_of(t), t->label ? ": " : "", t->warm_starts);
 	else if (!t->quiet && *sentence[reason])
 		fprintf(stderr, "note: %s%s%s after %td steps\n", label_of(t), t->label ? ": " : "",
 				sentence[reason], t->step);

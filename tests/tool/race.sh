@@ -231,11 +231,20 @@ check "race: whose model has them" test "$(values t.json basis beta)" = "exact 4
 # as many rows as the rest of the time has room for. The model has all of them on a fast machine.
 brief() { took=$(seconds sh -c '"$@" >t.json 2>err.txt' sh "$tool" train --threads 1 --json --data steps.csv --minutes 0.25 --model t.odvgp); }
 brief
-check "race: a brief one takes no step of exact candidates" tried '^  exact .*laplacian.* step     0 of     0 .*  chosen$'
+check "race: a brief one takes no step of exact candidates, or few" tried '^  exact .*laplacian.* step     [0-6] of     [0-6] .*  chosen$'
 check "race: whose winner has seen some rows, and then perhaps more" grep -Eq \
     '^auto: 4700 rows: --basis exact .*(--train-rows [34][0-9]* )?--calibrate on --minutes 0.25 --warm (700|1000):40; goes on with' err.txt
 check "race: and has 3,000 rows or more" holds "$(value t.json beta) >= 3000 && $(value t.json beta) <= 4700"
-check "race: which the model keeps" sh -c '"$1" info --model t.odvgp | grep -q "^ *exact .* step     0 of     0 .* chosen$"' sh "$tool"
+check "race: which the model keeps" sh -c '"$1" info --model t.odvgp | grep -q "^ *exact .* step     [0-6] of     [0-6] .* chosen$"' sh "$tool"
+# Rows in the order of a column: the first ones are of its small values alone, random ones are not.
+made 5 4700 'a = i / 4700; b = uniform(); c = uniform(); print a "," b "," c "," sin(9 * a + 3 * b) + cos(5 * c * a) + 0.05 * (uniform() - 0.5)' >sorted.csv
+race --data sorted.csv --minutes 0.25 --train-rows 4600 --model s.odvgp >s.json 2>err.txt
+check "race: exact candidates of some rows have random ones" holds \
+    "$(sed -n 's/^  exact   .*loglik *\([-0-9.]*\).*/\1/p' err.txt) > 1.5"
+beta=$(value s.json beta)
+check "race: --train-rows is kept, or fewer are said" sh -c '
+    if [ "$1" = 4600 ]; then grep -q "^auto: 4600 rows: .*; goes on with all rows$" err.txt
+    else grep -q "^auto: 4600 rows: .*--train-rows $1 .*; goes on with $1 of them$" err.txt; fi' sh "$beta"
 in_time() { holds "$took < 17.75" || { brief && holds "$took < 17.75"; }; }
 check "race: in the time" in_time
 made 23 400 'k = i % 40; x = int(i / 40); print k / 7 "," x "," sin(9 * k) + 0.1 * sin(x / 7)' >groups.csv
