@@ -886,14 +886,6 @@ static int candidate_fits(choice *c, int k)
 	return 0;
 }
 
-/*  Fewer than were given, where there is no room for them. */
-static void rows_store(options *o, ptrdiff_t rows)
-{
-	char text[24];
-	snprintf(text, sizeof text, "%td", rows);
-	option_store(o, OPT_TRAIN_ROWS, copy_text(text));
-}
-
 /*  Adds a variant of the options before plan.h that takes as long as the first candidate. */
 static void candidate_add(choice *c, const variant *v)
 {
@@ -931,7 +923,8 @@ static void candidate_add(choice *c, const variant *v)
 	variant_store(o, OPT_WARM, warm ? warm : c->o[0].value[OPT_WARM]);
 	if (v->fast) fast_steps(o, c->rows);
 	if (exact) variant_store(o, OPT_CALIBRATE, "on");
-	if (exact && c->rows > c->exact_rows) rows_store(o, c->exact_rows);
+	/* also where more are given, for which there is no room */
+	if (exact && c->rows > c->exact_rows) number_store(o, OPT_TRAIN_ROWS, c->exact_rows);
 	variant_store(o, OPT_TRANSFORM, v->transform);
 	if (v->kernel) levels_kernel(o, &c->fit.s);
 	/* As it is scored. */
@@ -1133,7 +1126,8 @@ static void choice_resize(choice *c, const plan *p)
 	while (rows > c->exact_rows && !(exact_fits(rows) && has_memory(exact_bytes(rows))))
 		rows = larger(c->exact_rows, rows - rows / 20);
 	c->exact_rows = rows;
-	if (rows < c->rows || c->before.given[OPT_TRAIN_ROWS]) rows_store(&c->o[k], rows);
+	if (rows < c->rows || c->before.given[OPT_TRAIN_ROWS])
+		number_store(&c->o[k], OPT_TRAIN_ROWS, rows);
 	else option_store(&c->o[k], OPT_TRAIN_ROWS, NULL);
 }
 

@@ -69,11 +69,17 @@ static void plan_settle(options *o)
 	o->given[OPT_BASIS] = 0;
 }
 
-static void plan_number(options *o, int id, ptrdiff_t v)
+static void number_store(options *o, int id, ptrdiff_t v)
 {
 	char text[24];
 	snprintf(text, sizeof text, "%td", v);
-	if (!o->given[id]) option_store(o, id, copy_text(text));
+	option_store(o, id, copy_text(text));
+}
+
+/*  The same, unless it is given. */
+static void plan_number(options *o, int id, ptrdiff_t v)
+{
+	if (!o->given[id]) number_store(o, id, v);
 }
 
 /*  A race counts steps also where the clock decides afterwards how many there are. */
@@ -149,8 +155,8 @@ static void exact_warm(char *text, size_t size, ptrdiff_t rows)
 }
 
 /*  A race with exact candidates: the rows of their warm starts, at least; from how many to fit they race
-    on some, the least of these, and the most steps. Short --minutes have room for a brief one, which takes half of
-    them. */
+    on some, the least of these, and the most steps. Short --minutes have room for a brief one, which
+    takes half of them. */
 typedef struct exact_race {
 	ptrdiff_t warm, whole, some, steps;
 } exact_race;
@@ -197,16 +203,20 @@ static void plan_sgpr(plan *p, options *o, double budget, ptrdiff_t n, double D,
 	p->pass = pass / pass_flops((double)smaller(n, WARM_ROWS), (double)smaller(M, WARM_POINTS), D);
 }
 
-/*  With --minutes, which decide how many points SGPR has, in its place an exact model: of too many rows
-    for folds, most of them at points of their own. */
+/*  Too many rows for folds, most of them at points of their own. */
 enum { FOLDS_ROWS = 2000, EXACT_STEPS = 30 };
+static int exact_suits(const dataset *d, ptrdiff_t distinct)
+{
+	return has_exact(d) && d->train.n >= FOLDS_ROWS && distinct > d->train.n / 2;
+}
+
+/*  With --minutes, which decide how many points SGPR has, in its place an exact model of all rows. */
 static int plan_is_exact(const options *o, const dataset *d, double D, double budget,
 		ptrdiff_t distinct, ptrdiff_t warm)
 {
 	ptrdiff_t n = d->train.n;
-	return o->value[OPT_MINUTES] && !o->given[OPT_BETA] && has_exact(d) && n >= FOLDS_ROWS &&
-		   n <= EXACT_ROWS && distinct > n / 2 && exact_fits(n) &&
-		   exact_least(n, D, warm) <= budget;
+	return o->value[OPT_MINUTES] && !o->given[OPT_BETA] && exact_suits(d, distinct) &&
+		   n <= EXACT_ROWS && exact_fits(n) && exact_least(n, D, warm) <= budget;
 }
 
 static void plan_exact(plan *p, options *o, ptrdiff_t n, double D, ptrdiff_t rows)
@@ -340,8 +350,7 @@ static int plan_has_exact_race(const dataset *d, double D, ptrdiff_t distinct, d
 		   starts = exact_start(race->warm, D) + exact_start(race->warm, sum),
 		   steps = 1.2 * EXACT_PART * (double)race->steps * exact_flops(rows, sum),
 		   scores = (race->steps ? 5 : 3) * EXACT_PART * 2 * rows * rows * (rows + EXACT_VALID);
-	return has_exact(d) && n >= FOLDS_ROWS && n <= SGPR_ROWS && distinct > n / 2 &&
-		   exact_fits(least) && starts + steps + scores <= share * budget &&
+	return exact_suits(d, distinct) && n <= SGPR_ROWS && exact_fits(least) && starts + steps + scores <= share * budget &&
 		   exact_least(least, sum, race->warm) <= (1 - share) * budget;
 }
 
@@ -403,7 +412,11 @@ static void plan_patience(options *o, ptrdiff_t rows)
     race adds, but for a brief one; 0: there is none. */
 static plan plan_make(options *o, const dataset *d, const workers *w, double race)
 {
-	plan p = {0, 0, 0, 1, 0, 0, 0, race, 0, exact_races[0].some, 0};
+	plan p;
+	memset(&p, 0, sizeof p);
+	p.whole = 1;
+	p.share = race;
+	p.some = exact_races[0].some;
 	if (!is_auto(o)) return p;
 	p.made = 1;
 	ptrdiff_t n = d->train.n, distinct = distinct_rows(d);
