@@ -45,6 +45,8 @@
         large.h     rows that stay on the disk
         split.h     which rows are tested or held out
         dataset.h   the data of a training
+        probe.h     a small model of some rows, and what it says of others
+        levels.h    what texts become
         scales.h    other scales, fitted to the training rows
         data.h      from a table and options to the data of a training
         predict.h   threads, predictions, metrics
@@ -115,9 +117,10 @@ static const char train_help[] =
 		"once more before, which takes a pass over the rows. A second signal ends the program at\n"
 		"once.\n"
 		"\n"
-		"A text column is an input for each of its texts; as the target, its texts are classes. A\n"
-		"column of numbers and texts is a text column if it has at most 20 different numbers and\n"
-		"no text only once, or more texts than numbers.\n"
+		"A text column becomes 0 and 1 for each of its texts, of two texts for the second one, or\n"
+		"their mean targets (--levels); as the target, its texts are classes. A column of numbers\n"
+		"and texts is a text column if it has at most 20 different numbers and no text only once,\n"
+		"or more texts than numbers.\n"
 		"\n"
 		"Inputs and targets are standardised; lengthscales, noise and bounds are in these units.\n"
 		"The tool evaluates the test part fifty times in --iters steps, less often where that\n"
@@ -448,7 +451,7 @@ static int run_train(options *o)
 	dataset_make(&d, &read, o, resume ? &before.s : NULL);
 	if (d.disk) d.disk->owned = 1;
 	else table_free(&read);
-	levels_kernel(o, &d.s);
+	levels_settle(o, &d);
 	mode_check(o, &d);
 	workers_start(&w, o);
 	w.watch->start = begin;
@@ -541,7 +544,6 @@ static int run_compare(options *o)
 	candidates_parse(&all);
 	files_check(o, NULL);
 	dataset_read(&all.d, o, NULL);
-	levels_kernel(o, &all.d.s);
 	workers_start(&all.w, o);
 	candidates_check(&all, &notes);
 	compare_start(&all, &notes);
@@ -590,7 +592,6 @@ static int run_budget(options *o)
 	else bytes_print(&path, "%s.odvgp", o->value[OPT_NAME]);
 	files_check(o, path.at);
 	dataset_read(&all.d, o, NULL);
-	levels_kernel(o, &all.d.s);
 	workers_start(&all.w, o);
 	b.transforms = all.d.s.transforms;
 	budget_candidates(&all);
@@ -607,8 +608,7 @@ static int run_budget(options *o)
 	if (!best) die(FAILED, "budget: no training succeeds");
 	fprintf(out, "chosen: %s, %s\n", best->label, best->wide ? "double" : "float");
 	fflush(out);
-	options chosen = best->o;
-	memset(chosen.owned, 0, sizeof chosen.owned);
+	options chosen = options_borrow(&best->o);
 	option_set(&chosen, OPT_MODEL, path.at);
 	if (splits) option_set(&chosen, OPT_TEST_FRACTION, "0");
 	chosen.given[OPT_ITERS] = 1; /* whatever a recipe or --minutes says */

@@ -147,6 +147,12 @@ static int outside_range(const schema *s, const double *x)
 	int count = 0;
 	if (!s->x_low) return -1;
 	for (ptrdiff_t i = 0; i < s->D; i++) count += x[i] < s->x_low[i] || x[i] > s->x_high[i];
+	for (int i = 0; i < s->input_count; i++) {
+		const field *f = &s->inputs[i];
+		if (!f->means) continue;
+		double v = x[first_input(s, i)], unknown = f->means[f->level_count];
+		count += v >= unknown && v <= unknown;
+	}
 	return count;
 }
 

@@ -227,7 +227,7 @@ static void hold_rows(choice *c, const options *o, const dataset *d)
 
 /*  Gives parts of standardised rows, the first of which is d->train, other scales of their columns of
     numbers; schema and rows are then as dataset_make leaves them. kind: of transform_words. */
-static void choose_transform(dataset *d, const options *o, part **parts, int count, int kind)
+static void choose_transform(dataset *d, part **parts, int count, int kind)
 {
 	schema *s = &d->s;
 	ptrdiff_t D = s->D;
@@ -242,7 +242,7 @@ static void choose_transform(dataset *d, const options *o, part **parts, int cou
 	for (int p = 0; p < count; p++)
 		odvgp_transform_columns(parts[p]->X, parts[p]->n, D, s->transforms, parts[p]->X, NULL);
 	odvgp_column_scales(parts[0]->X, parts[0]->n, D, s->x_mean, s->x_scale, NULL);
-	indicators_stay(s, o);
+	indicators_stay(d);
 	for (int p = 0; p < count; p++)
 		odvgp_standardise(parts[p]->X, parts[p]->n, D, s->x_mean, s->x_scale, parts[p]->X, NULL);
 }
@@ -261,7 +261,7 @@ static void candidate_transform(choice *c, int k, int kind)
 	d.s.x_scale = d.s.x_mean + D;
 	memcpy(d.s.x_mean, c->fit.s.x_mean, (size_t)D * sizeof(double));
 	memcpy(d.s.x_scale, c->fit.s.x_scale, (size_t)D * sizeof(double));
-	choose_transform(&d, &c->before, parts, 2, kind);
+	choose_transform(&d, parts, 2, kind);
 	transforms_free(d.s.transforms, D);
 	free(d.s.x_mean);
 	c->list[k].X = c->X[k];
@@ -509,8 +509,7 @@ static int choice_joins(void *user, const race *r, const int *order, int left)
 /*  Options on their own memory. */
 static options options_copy(const options *o)
 {
-	options copy = *o;
-	memset(copy.owned, 0, sizeof copy.owned);
+	options copy = options_borrow(o);
 	for (int i = 0; i < OPTION_COUNT; i++)
 		if (o->owned[i]) copy.value[i] = copy.owned[i] = copy_text(o->owned[i]);
 	return copy;
@@ -926,7 +925,6 @@ static void candidate_add(choice *c, const variant *v)
 	/* also where more are given, for which there is no room */
 	if (exact && c->rows > c->exact_rows) number_store(o, OPT_TRAIN_ROWS, c->exact_rows);
 	variant_store(o, OPT_TRANSFORM, v->transform);
-	if (v->kernel) levels_kernel(o, &c->fit.s);
 	/* As it is scored. */
 	if (follows && !without_q(basis_of(o)) && v->late != LATE_STUDENT)
 		variant_store(o, OPT_FIT_Q, "end");
@@ -1316,7 +1314,7 @@ static void choice_make(choice *c, options *o, dataset *d, const plan *p)
 	if (!c->X[c->r.winner]) return;
 	const char *list = o->value[OPT_TRANSFORM];
 	part *parts[] = {&d->train, &d->test, &d->valid};
-	choose_transform(d, o, parts, 3, position_in(transform_words, strchr(list, '=') + 1));
+	choose_transform(d, parts, 3, position_in(transform_words, strchr(list, '=') + 1));
 }
 
 /*  The model becomes the winner's, which has seen all rows: training goes on as if it had never
@@ -1362,7 +1360,7 @@ static int choice_continue(choice *c, odvgp_model *model, training *t, options *
 static void choice_print(const choice *c)
 {
 	const options *o = &c->o[c->r.winner];
-	const int ids[] = {OPT_LIKELIHOOD, OPT_BASIS, OPT_BETA, OPT_GAMMA, OPT_KERNEL, OPT_TRANSFORM,
+	const int ids[] = {OPT_LIKELIHOOD, OPT_BASIS, OPT_BETA, OPT_GAMMA, OPT_KERNEL, OPT_LEVELS, OPT_TRANSFORM,
 			OPT_TARGET_TRANSFORM, OPT_TRAIN_ROWS, OPT_CALIBRATE,
 			by_clock(o) ? OPT_MINUTES : OPT_ITERS, OPT_WARM, OPT_FIT_Q,
 			OPT_NATGRAD_STEP, OPT_NATGRAD_WARMUP};
@@ -1376,7 +1374,8 @@ static void choice_print(const choice *c)
 	for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
 		const char *value = o->value[ids[i]], *quote = "";
 		int natural = ids[i] == OPT_NATGRAD_STEP || ids[i] == OPT_NATGRAD_WARMUP,
-			usual = (ids[i] == OPT_KERNEL || ids[i] == OPT_TRANSFORM || ids[i] == OPT_FIT_Q) &&
+			usual = (ids[i] == OPT_KERNEL || ids[i] == OPT_TRANSFORM || ids[i] == OPT_FIT_Q ||
+							ids[i] == OPT_LEVELS) &&
 					same_value(value, option_list[ids[i]].preset);
 		usual |= ids[i] == OPT_TARGET_TRANSFORM && same_value(value, option_list[ids[i]].preset);
 		usual |= ids[i] == OPT_LIKELIHOOD && c->likelihood[c->r.winner] == c->fit.s.likelihood;

@@ -83,8 +83,7 @@ static void candidate_parse(candidate *c, const options *o, const char *item)
 	training t;
 	c->label = copy_text(item);
 	c->basis = basis_named(OPT_BASES, text, strlen(text));
-	c->o = *o;
-	memset(c->o.owned, 0, sizeof c->o.owned);
+	c->o = options_borrow(o);
 	/* Common values are used where they can be. Step sizes still contradict schedules. */
 	for (int i = 0; i < OWN_COUNT; i++)
 		if (own_options[i] != OPT_LR && own_options[i] != OPT_NATGRAD_STEP)

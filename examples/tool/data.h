@@ -83,12 +83,14 @@ static void dataset_cut(
 }
 
 /*  The parts as numbers, in the units of the data, and the checksum of the training part. */
-static void dataset_encode(dataset *d, const table *t, const options *o, rows cut[PARTS])
+static void dataset_encode(
+		dataset *d, const table *t, const options *o, const schema *before, rows cut[PARTS])
 {
 	const char *path = o->value[OPT_DATA];
 	schema *s = &d->s;
-	levels_begin(s, o);
-	for (int i = 0; i < s->input_count; i++) s->D += field_inputs(&s->inputs[i]);
+	d->levels = levels_choose(d, t, o, &cut[PART_TRAIN], before);
+	levels_begin(s, d->levels, before);
+	s->D = first_input(s, s->input_count);
 	images_check(o, s->D);
 	binding b = bind_columns(s, t, path, MISFIT_FATAL);
 	if (has_classes(s->likelihood) && is_constant(t, &cut[PART_TRAIN], s->targets[0].column))
@@ -165,7 +167,7 @@ static void dataset_scale(dataset *d, const options *o)
 	if (d->disk) d->disk->stage = LARGE_TRANSFORMED;
 	schema_scales(s, &d->train, d->disk);
 	dataset_images(d, o);
-	indicators_stay(s, o);
+	indicators_stay(d);
 	if (d->disk) d->disk->stage = LARGE_SCALED;
 	for (int k = 0; k < PARTS; k++) {
 		part *p = parts[k];
@@ -203,7 +205,7 @@ static void dataset_make(dataset *d, const table *t, const options *o, const sch
 	rows cut[PARTS];
 	memset(d, 0, sizeof *d);
 	dataset_cut(d, t, o, before, cut);
-	dataset_encode(d, t, o, cut);
+	dataset_encode(d, t, o, before, cut);
 	for (int k = 0; k < PARTS; k++) rows_free(&cut[k]);
 	dataset_transform(d, t, o, before);
 	dataset_scale(d, o);

@@ -33,6 +33,8 @@ typedef struct dataset {
 	int absent;
 	/* Are the validation rows given back? */
 	int calibrates;
+	/* What texts have become, of LEVELS_. */
+	int levels;
 	/* What is remarkable about the data, a line each; is it said? */
 	bytes notes;
 	int told;
@@ -287,6 +289,17 @@ static void weigh_classes(dataset *d, const options *o)
 	for (int k = 0; k < classes; k++)
 		bytes_print(&d->notes, "%s %s %.4g", k ? "," : "", NAME(f->levels[k]), weight[k]);
 	bytes_print(&d->notes, "\n");
+}
+
+/*  One input of all training rows, or the first target. */
+static double *train_numbers(const dataset *d, int which, ptrdiff_t input)
+{
+	ptrdiff_t stride = which == TILE_X ? d->s.D : d->s.target_count;
+	double *to = take_doubles(d->train.n, 1), *next = to;
+	for (tile t = {0}; next_tile(&t, &d->train, d->disk, which);)
+		for (ptrdiff_t k = 0; k < t.n; k++)
+			*next++ = (which == TILE_X ? t.X : t.Y)[k * stride + input];
+	return to;
 }
 
 #endif

@@ -33,12 +33,24 @@ static void export_constant(bytes *b, const char *prefix, const char *text, long
 	bytes_print(b, " = %ld,\n", value);
 }
 
+/*  The numbers of a column's levels (--levels means), by code. */
+static void export_means(bytes *b, const field *f, const char *name, ptrdiff_t input)
+{
+	char text[120];
+	bytes_print(b, "\n/* %s: the number of each code, and of other texts. */\n",
+			export_name(text, f));
+	bytes_print(b, "static const double %s_x%td[%d] = {", name, input, f->level_count + 1);
+	for (int k = 0; k <= f->level_count; k++)
+		bytes_print(b, "%s%s%.9g", k ? "," : "", k % 6 ? " " : "\n\t", f->means[k]);
+	bytes_print(b, "\n};\n");
+}
+
 /*  The inputs as lines of a comment; codes of texts and classes as constants. */
 static void export_columns(const model_file *f, const char *name, bytes *about, bytes *constants)
 {
 	const schema *s = &f->s;
 	char text[120], prefix[100];
-	bytes codes = {NULL, 0, 0};
+	bytes codes = {NULL, 0, 0}, means = {NULL, 0, 0};
 	ptrdiff_t at = 0;
 	for (int i = 0; i < s->input_count; i++) {
 		const field *x = &s->inputs[i];
@@ -53,20 +65,23 @@ static void export_columns(const model_file *f, const char *name, bytes *about, 
 			export_constant(&codes, prefix, words[k], (long)at++);
 		}
 		if (x->date_parts) continue;
-		if (!x->level_count || x->ordinal)
+		if (x->means)
+			bytes_print(about, "   x[%td] %s: %s_x%td[code], codes below\n", at, text, name, at);
+		else if (has_numbers(x))
 			bytes_print(about, "   x[%td] %s%s\n", at, text,
 					x->ordinal ? ": one of the codes below" : "");
 		for (int k = 0; k < x->level_count; k++) {
-			ptrdiff_t own = at + (x->ordinal ? 0 : k);
+			ptrdiff_t own = at + (has_numbers(x) ? 0 : k);
 			field level = {.name = x->levels[k]};
 			char shown[120];
-			if (!x->ordinal)
+			if (!has_numbers(x))
 				bytes_print(about, "   x[%td] %s is %s: 1, else 0\n", own, text,
 						export_name(shown, &level));
 			snprintf(prefix, sizeof prefix, "%s_x%td_%d", name, own, k);
-			export_constant(&codes, prefix, x->levels[k], x->ordinal ? k : (long)own);
+			export_constant(&codes, prefix, x->levels[k], has_numbers(x) ? k : (long)own);
 		}
-		at += x->level_count && !x->ordinal ? x->level_count : 1;
+		if (x->means) export_means(&means, x, name, at);
+		at += field_inputs(x);
 	}
 	for (int i = 0; i < s->target_count; i++) {
 		const field *y = &s->targets[i];
@@ -92,7 +107,9 @@ static void export_columns(const model_file *f, const char *name, bytes *about, 
 				"classes of y. */\n"
 				"enum {\n%s};\n",
 				codes.at);
+	if (means.used) bytes_print(constants, "%s", means.at);
 	free(codes.at);
+	free(means.at);
 }
 
 /*  Ends if the prefix of all names is none of C. */

@@ -844,6 +844,18 @@ static void unknown_kernel(const char *kernel, ptrdiff_t place)
 			names.at);
 }
 
+/*  The kernel with groups of lengthscales; a text that o owns, which stays while it is the same. */
+static const char *kernel_of(options *o, const dataset *d)
+{
+	char *text = levels_kernel(o->value[OPT_KERNEL], &d->s, d->levels);
+	if (o->kernel && strcmp(o->kernel, text) == 0) free(text);
+	else {
+		free(o->kernel);
+		o->kernel = text;
+	}
+	return o->kernel;
+}
+
 /*  The config of a new model. */
 static odvgp_config model_config(
 		options *o, const dataset *d, const workers *w, odvgp_isa isa, bytes *notes)
@@ -853,6 +865,7 @@ static odvgp_config model_config(
 	odvgp_config c = config_of(o, d);
 	int natural = c.optim.natgrad;
 	layers_apply(&c, o);
+	if (!is_image(o)) c.layer[0].kernel = kernel_of(o, d);
 	config_sizes(&c, o, d, notes);
 	images_note(&c, notes);
 	if (natural && !c.optim.natgrad)

@@ -89,9 +89,10 @@ enum {
       "other scales of inputs: none, auto, or NAME=log|asinh|linear,... (all=: of all numbers)") \
     X(TARGET_TRANSFORM, "target-transform", "none|log|asinh", "none", FIT | KEPT, \
       "learn this of the target (one, gaussian); predictions stay those of the target") \
-    X(LEVELS, "levels", "indicators|shared|means", "indicators", FIT | KEPT, \
-      "what texts become: an input for each level, 0 and 1 that share a lengthscale, or the " \
-      "level's mean target") \
+    X(LEVELS, "levels", "auto|indicators|shared|means|mixed", "auto", FIT | KEPT, \
+      "what texts become: standardised indicators, 0 and 1 with one lengthscale for a column, " \
+      "the level's mean target, or that for more than 12 levels; auto: the best of the last three " \
+      "on rows held out") \
     X(TEST, "test", "FILE", NULL, FIT, "file of test rows") \
     X(TEST_FRACTION, "test-fraction", "F", "0", FIT | KEPT, "share of the rows to test on") \
     X(SPLIT, "split", "numpy:SEED", NULL, FIT | KEPT, \
@@ -241,6 +242,8 @@ typedef struct options {
 	int given[OPTION_COUNT];
 	/* The values that are not defaults. */
 	char *owned[OPTION_COUNT];
+	/* The kernel as --levels groups its lengthscales; NULL: not made. */
+	char *kernel;
 	/* With --folds: the fold that is the test part. */
 	int fold;
 	/* --out is a model, which may replace that of --model. */
@@ -484,9 +487,19 @@ static void option_set(options *o, int id, const char *value)
 	o->given[id] = 1;
 }
 
+/*  A copy that owns nothing yet: its values are those of o, which has to stay. */
+static options options_borrow(const options *o)
+{
+	options copy = *o;
+	memset(copy.owned, 0, sizeof copy.owned);
+	copy.kernel = NULL;
+	return copy;
+}
+
 static void options_free(options *o)
 {
 	for (int i = 0; i < OPTION_COUNT; i++) free(o->owned[i]);
+	free(o->kernel);
 }
 
 static const struct {

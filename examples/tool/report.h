@@ -405,7 +405,7 @@ static const field *field_of_input(const schema *s, ptrdiff_t input, const char 
 	static const char *const parts[] = {"days", "yearday", "weekday"};
 	const field *f = s->inputs;
 	for (; input >= field_inputs(f); f++) input -= field_inputs(f);
-	*level = f->level_count && !f->ordinal ? f->levels[input] : NULL;
+	*level = has_numbers(f) ? NULL : f->levels[input];
 	for (int k = 0; k < 3 && field_inputs(f) > 1; k++)
 		if ((f->date_parts >> k & 1) && input-- == 0) *level = parts[k];
 	return f;

@@ -273,11 +273,22 @@ static bytes schema_write(schema *s)
 	return a.out;
 }
 
+/*  Is it a column of numbers, whose scale may change? */
+static int has_numbers(const field *f) { return !f->level_count || f->ordinal || f->means; }
+
 static ptrdiff_t field_inputs(const field *f)
 {
 	int parts = f->date_parts;
 	if (parts) return (parts & 1) + (parts >> 1 & 1) + (parts >> 2);
-	return f->level_count && !f->ordinal && !f->means ? f->level_count : 1;
+	return has_numbers(f) ? 1 : f->level_count;
+}
+
+/*  The inputs of a field begin here. */
+static ptrdiff_t first_input(const schema *s, int i)
+{
+	ptrdiff_t at = 0;
+	for (int k = 0; k < i; k++) at += field_inputs(&s->inputs[k]);
+	return at;
 }
 
 static void schema_read(schema *s, const char *path, const void *block, size_t size)

@@ -859,9 +859,8 @@ static void training_options(training *t, const options *o)
 /*  Reads the options once before the data, with any member in place of auto. */
 static void training_check(const options *o)
 {
-	options copy = *o;
+	options copy = options_borrow(o);
 	training t;
-	memset(copy.owned, 0, sizeof copy.owned);
 	if (is_auto(o)) option_store(&copy, OPT_BASIS, copy_text("sgpr"));
 	options_settle(&copy);
 	training_options(&t, &copy);

@@ -157,13 +157,14 @@ static const double *target_scale(const schema *s) { return s->y.kind ? s->y_raw
 /* ---- levels of text columns ---- */
 
 /*  In the order of --levels. */
-enum { LEVELS_INDICATORS, LEVELS_SHARED, LEVELS_MEANS };
+enum { LEVELS_AUTO, LEVELS_INDICATORS, LEVELS_SHARED, LEVELS_MEANS, LEVELS_MIXED };
 
 /*  The number of rows that count as one with the mean of all. */
 static const double LEVEL_SHRINK = 10;
 
-/*  Numbers of the levels of f from rows whose levels are code and whose targets y; the last one is the
-    mean of all, which levels of fewer than KNOT_ROWS rows have, too. Rows of fold `without`, of
+/*  Numbers of the levels of f from rows whose levels are code and whose targets y; the last one, of
+    texts that are not known, is the mean of all, which levels of fewer than KNOT_ROWS rows have but for
+    the last bit, by which `range` of predictions knows it. Rows of fold `without`, of
     FOLDS, do not count. fold NULL: all count. */
 static void level_means(const field *f, const double *code, const double *y, ptrdiff_t n,
 		const char *fold, int without, double *means)
@@ -179,10 +180,10 @@ static void level_means(const field *f, const double *code, const double *y, ptr
 		}
 	}
 	double all = count[L] > 0 ? sum[L] / count[L] : 0;
-	for (int k = 0; k <= L; k++)
-		means[k] = k < L && count[k] >= KNOT_ROWS
-						   ? (sum[k] + LEVEL_SHRINK * all) / (count[k] + LEVEL_SHRINK)
-						   : all;
+	for (int k = 0; k < L; k++)
+		means[k] = count[k] >= KNOT_ROWS ? (sum[k] + LEVEL_SHRINK * all) / (count[k] + LEVEL_SHRINK)
+										 : all;
+	means[L] = nextafter(all, HUGE_VAL);
 	free(sum);
 	free(count);
 }

@@ -78,6 +78,32 @@ check "export: layers are refused" refuses "layers" export --model deep.odvgp --
 
 check "export: classes are probabilities" grep -q 'c_predict(x, mean, var): latent functions f \[1\], c_predict_y: y \[1\]' c.h
 
+# A column of level means: a number for each code, and for other texts.
+awk 'BEGIN { srand(4); print "a,kind,b,y"; for (i = 0; i < 200; i++) { k = (3 + i) % 8; a = rand(); b = rand()
+    printf "%.6g,k%d,%.6g,%.6g\n", a, k, b, sin(5 * a) + cos(3 * k) + b + 0.1 * rand() } }' >level.csv
+fit --data level.csv --levels means --basis coupled --beta 12 --model level.odvgp
+{ head -n 2 level.csv; sed -n 2p level.csv | sed 's/k3/other/'; } >two.csv
+predict level.odvgp two.csv --quiet
+"$tool" export --model level.odvgp --real double --name lv --out lv.h 2>err.txt
+cat >level.c <<END
+#include <stdio.h>
+#include "lv.h"
+int main(void)
+{
+	double x[3] = {$(sed -n '2s/,.*//p' two.csv), 0, $(sed -n 2p two.csv | cut -d, -f3)}, mean, var;
+	for (int k = 0; k < 2; k++) {
+		x[1] = lv_x1[k ? 8 : lv_x1_3_k3];
+		lv_predict(x, &mean, &var);
+		printf("%.9g\n", mean);
+	}
+	return 0;
+}
+END
+check "export: means of levels compile" ${CC:-cc} -std=c99 -Wall -Wextra -Werror -o level level.c -lm
+check "export: and give what predict gives, also for an unknown text" sh -c './level >l.txt && sed 1d t.txt | cut -d, -f1 | paste -d" " - l.txt |
+    awk "{ n++; d = \$1 - \$2; bad += d * d > 1e-12 } END { exit n != 2 || bad }"'
+check "export: how a level becomes a number" grep -q '^   x\[1\] kind: lv_x1\[code\], codes below$' lv.h
+
 # ---- budget: what fits is trained, the front printed, the best of it trained on all rows and exported ----
 "$tool" budget --data data.csv --ordinal size=small,large --iters 30 --flash 3K --ram 1k --us 30 --name fits --model b.odvgp \
     --threads 1 >b.txt 2>err.txt

@@ -32,7 +32,7 @@ fit --data plain.csv --basis coupled --beta 5 --iters 2 --model place.odvgp
 awk -F, '{ print $1 "," $3 }' plain.csv >t.csv
 fit --data t.csv --basis coupled --beta 5 --iters 2 --model one.odvgp
 awk -F, 'BEGIN { print "flat,y" } { print "#" NR % 3 "," $3 + NR % 3 }' plain.csv >flats.csv
-fit --data flats.csv --basis coupled --beta 3 --iters 2 --model flats.odvgp
+fit --data flats.csv --levels shared --basis coupled --beta 3 --iters 2 --model flats.odvgp
 
 for head in 'a,b' '' '# made by hand
 a,b' 'a,b

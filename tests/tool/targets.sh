@@ -24,7 +24,7 @@ check "numbers and texts: classes" grep -q "column 3 (grade) has 3 classes" err.
 check "numbers and texts: labels" test "$(head -n 1 pred.csv)" = "label,p_1,p_2,p_3+,range"
 check "numbers and texts: learns" holds "$(value t.json accuracy) > 0.9"
 for file in grade grade2; do
-    train --data $file.csv --target y --iters 2 --model $file.odvgp --json >$file.json
+    train --data $file.csv --target y --levels shared --iters 2 --model $file.odvgp --json >$file.json
 done
 check "numbers and texts: inputs" test "$(values grade.json d) $(values grade2.json d)" = "5 5"
 grep -v '3+' grade.csv >t.csv

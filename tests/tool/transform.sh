@@ -67,7 +67,7 @@ check "and is better on them" holds "$(value q.json rmse) < $(value p.json rmse)
 train --data seen.csv --basis coupled --beta 20 --transform a=log --target-transform log --levels means --model r.odvgp >/dev/null
 check "resume goes on with them" "$tool" train --resume r.odvgp --data seen.csv --iters 40 --model r.odvgp --quiet
 check "resume refuses others" refuses "the model was made with a=log" train --resume r.odvgp --data seen.csv --transform b=log
-fit --data seen.csv --basis coupled --beta 20 --model old.odvgp
+fit --data seen.csv --basis coupled --beta 20 --levels indicators --model old.odvgp
 check "without them the file is as before" grep -aq "$(printf 'odvgpcsv\002')" old.odvgp
 check "without them a new level is refused" refuses "'never' is none of the 12 levels" predict --model old.odvgp --data new.csv
 { echo a,y; awk 'BEGIN { for (i = 0; i < 14; i++) print i * i "," i }'; } >few.csv
@@ -77,7 +77,7 @@ check "a picture of them" sh -c '"$1" train --data seen.csv --iters 5 --basis co
     --plot t.svg --model t2.odvgp --quiet && grep -q "</svg>" t.svg' sh "$tool"
 check "an exported header says what its moments are of" sh -c '"$1" export --model t2.odvgp --name few --out few.h && \
     grep -q "y\[0\] log(y + .*) of y" few.h' sh "$tool"
-check "refused: a text" refuses "column 2 (kind) is text: --levels" train --data seen.csv --transform kind=log
+check "refused: a text" refuses "column 2 (kind) is text: --levels" train --data seen.csv --levels shared --transform kind=log
 check "refused: no column" refuses "there is no column 'q'" train --data seen.csv --transform q=log
 check "refused: no kind" refuses "must be none, auto, or NAME=log, asinh or linear" train --data seen.csv --transform a=exp
 check "refused: two targets" refuses "only for one target" train --data seen.csv --target b,y --target-transform log
@@ -104,3 +104,51 @@ check "auto leaves columns as they are where it is not" sh -c '! "$1" info --mod
 # shared: indicators stay 0 and 1, and one lengthscale serves those of a column.
 agrees "levels shared" --levels shared
 check "levels shared: one lengthscale" sh -c '"$1" info --model t.odvgp | grep -q "ard=2:14"' sh "$tool"
+check "levels means: an unseen level is outside the training range" sh -c '"$1" train --data seen.csv --levels means --basis coupled \
+    --beta 20 --iters 5 --model t.odvgp --quiet >t.txt && "$1" predict --model t.odvgp --data new.csv --out p.csv --quiet &&
+    sed -n 2p p.csv | grep -q ",1$" && "$1" predict --model t.odvgp --data seen.csv --out p.csv --quiet && ! grep -q ",1$" p.csv' sh "$tool"
+agrees "levels mixed" --levels mixed
+# Of two levels one is 1, the other 0: another lengthscale than both indicators, but the same model.
+sed 's/,k[0-5],/,low,/; s/,k[0-9]*,/,high,/' seen.csv >two.csv
+for levels in shared means mixed indicators; do
+    "$tool" train --data two.csv --levels $levels --basis coupled --beta 20 --iters 5 --model t.odvgp --json --quiet >$levels.json
+done
+check "two levels are one input, unless they are indicators" test "$(value shared.json d) $(value means.json d) $(value mixed.json d) \
+$(value indicators.json d)" = "3 3 3 4"
+# Kernels of all models have the groups, and hidden layers, which have other inputs, none.
+for words in "--bases coupled:beta=5,sgpr:beta=5" "--bases coupled:beta=5 --folds 2"; do
+    # shellcheck disable=SC2086
+    "$tool" compare --data seen.csv --levels shared $words --iters 2 --json --quiet >t.json 2>err.txt
+    case $words in *folds*) check "levels shared: folds" test "$(value t.json folds_done)" = 2 ;;
+    *) check "levels shared: compare" holds "$(grep -o 'ard=2:14' t.json | wc -l) == 2" ;; esac
+done
+check "levels shared: a deep model" "$tool" train --data seen.csv --levels shared --layers "coupled:beta=5,dim=2; coupled" --beta 5 --iters 2 \
+    --model t.odvgp --quiet
+# More columns than a kernel has groups for: those of most levels have one.
+awk 'BEGIN { srand(11); for (i = 0; i < 120; i++) { s = 0; for (k = 0; k < 20; k++) { v = int((3 + k % 4) * rand()); s += v; printf "v%d,", v }
+    print s + rand() } }' >wide.csv
+"$tool" train --data wide.csv --levels shared --basis coupled --beta 10 --iters 3 --model t.odvgp --quiet >t.txt
+check "levels shared: sixteen columns at most share" sh -c '[ "$("$1" info --model t.odvgp --json | grep -o "ard=[0-9:+]*" | head -n 1 |
+    tr + "\n" | wc -l)" = 15 ]' sh "$tool"
+# auto: many levels that do not matter are one input; levels that turn the effect of another column are not.
+awk 'BEGIN { srand(21); print "a,kind,y" > "many.csv"; print "a,kind,y" > "turn.csv"
+    for (i = 0; i < 1500; i++) { a = rand(); l = int(60 * rand()); n = 0.2 * (rand() + rand() + rand() - 1.5)
+        printf "%.6g,l%d,%.6g\n", a, l, sin(5 * a) + n > "many.csv"
+        k = int(4 * rand()); printf "%.6g,l%d,%.6g\n", a, k, sin(5 * a + 1.57 * k) + n > "turn.csv" } }'
+for set in many turn; do
+    "$tool" train --data $set.csv --basis coupled --beta 20 --iters 5 --threads 1 --model $set.odvgp >t.txt 2>$set.txt
+done
+check "levels auto: says what it tried" grep -q '^note: --levels means: .* nats a held row beside shared, standard error' many.txt
+check "levels auto: many levels that do not matter are one input" sh -c '[ "$("$1" info --model many.odvgp --json | grep -o "\"d\": [0-9]*")" = "\"d\": 2" ]' sh "$tool"
+check "levels auto: not where levels turn another effect" sh -c '[ "$("$1" info --model turn.odvgp --json | grep -o "\"d\": [0-9]*")" = "\"d\": 5" ]' \
+    sh "$tool"
+check "levels auto: resume keeps what it has become" sh -c '"$1" train --data many.csv --resume many.odvgp --iters 8 --model t.odvgp --quiet \
+    >t.txt 2>&1 && [ "$("$1" info --model t.odvgp --json | grep -o "\"d\": [0-9]*")" = "\"d\": 2" ]' sh "$tool"
+check "levels auto: resume refuses others" refuses "the model was made with means" train --resume many.odvgp --data many.csv --iters 8 \
+    --levels shared
+# A probe has more rows than a minibatch.
+awk 'BEGIN { srand(8); print "a,b,y"; for (i = 0; i < 2500; i++) {
+        n = sqrt(-2 * log(1 - rand())) * cos(6.2831853 * rand()); b = rand()
+        printf "%.9g,%.9g,%.9g\n", exp(2 * n), b, sin(3 * n) + b + 0.1 * (rand() - 0.5) } }' >far.csv
+fit --data far.csv --iters 2 --basis coupled --beta 10 --transform auto --model t.odvgp
+check "transform auto: more rows than a minibatch" sh -c '"$1" info --model t.odvgp | grep -q "^scales"' sh "$tool"
