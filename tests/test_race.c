@@ -278,6 +278,22 @@ TEST(entries_may_race_without_a_step)
 	}
 }
 
+/*  Beyond the most steps of an entry it races with what it has, which is scored once. */
+TEST(an_entry_may_race_with_few_steps)
+{
+	world *w = NEW(world, 1);
+	world_make(w);
+	w->list[0].most = 2;
+	CHECK_STATUS(race_run(&w->r), ODVGP_OK);
+	const race_entry *e = &w->list[0];
+	CHECK_INT(e->done, 2);
+	CHECK(e->rounds > 0 && isfinite(e->mean));
+	CHECK_NEAR(e->flops, e->start_flops + 2 * e->step_flops + e->score_flops, 1e-12);
+	for (int i = 1; i < ENTRIES; i++) CHECK(w->list[i].done > 2);
+	race_free(&w->r);
+	free(w);
+}
+
 /*  SGPR, then minibatches: with its points, hyperparameters and q's optimum the bound is SGPR's, and
     with further points no less. */
 TEST(the_bound_does_not_fall_where_minibatches_follow_SGPR)
@@ -1015,6 +1031,7 @@ int main(int argc, char **argv)
 	RUN(it_adds_no_more_than_it_may_anyway);
 	RUN(entries_without_room_are_left_out);
 	RUN(entries_may_race_without_a_step);
+	RUN(an_entry_may_race_with_few_steps);
 	RUN(the_bound_does_not_fall_where_minibatches_follow_SGPR);
 	RUN(an_entry_may_have_rows_of_its_own);
 	RUN(an_entry_whose_last_score_is_no_number_cannot_win);

@@ -36,6 +36,8 @@ typedef struct plan {
 	ptrdiff_t points;
 	/* Are warm starts what they are without given sizes? */
 	int whole;
+	/* SGPR: is its warm start the evidence of some rows, each of them a point? */
+	int evidence;
 	/* SGPR: the operations of a pass over those of a pass of the first warm start. */
 	double pass;
 	/* Are there MANY_CLASSES? */
@@ -229,6 +231,25 @@ static void plan_exact(plan *p, options *o, ptrdiff_t n, double D, ptrdiff_t row
 	if (!o->given[OPT_WARM]) option_store(o, OPT_WARM, copy_text(warm));
 	plan_steps(p, o, EXACT_STEPS);
 	p->flops += exact_least(n, D, rows);
+}
+
+/*  Without a race beside it an exact model needs the evidence of all rows: that of a few alone is worse
+    than SGPR that begins with it (bench/results/auto.txt). */
+static int plan_has_evidence(ptrdiff_t n, double D, double budget, ptrdiff_t warm)
+{
+	return exact_least(n, D, warm) + EXACT_STEPS * EXACT_PART * exact_flops((double)n, D) <= budget;
+}
+
+/*  SGPR's warm start where every row is a point. */
+static void plan_evidence(plan *p, options *o, ptrdiff_t n, double D)
+{
+	enum { EVIDENCE_ROWS = 700, EVIDENCE_STEPS = 30 };
+	ptrdiff_t rows = smaller(n, EVIDENCE_ROWS);
+	char warm[40];
+	snprintf(warm, sizeof warm, "%td:%d:%td", rows, EVIDENCE_STEPS, rows);
+	option_store(o, OPT_WARM, copy_text(warm));
+	p->evidence = 1;
+	p->flops += 1.25 * EVIDENCE_STEPS * pass_flops((double)rows, (double)rows, D);
 }
 
 static void plan_solve(plan *p, options *o, ptrdiff_t n, double D, ptrdiff_t distinct)
@@ -438,7 +459,8 @@ static plan plan_make(options *o, const dataset *d, const workers *w, double rac
 	int few = o->value[OPT_MINUTES] ? p.both > 0 : n < MANY_ROWS && !d->valid.n;
 	few |= o->given[OPT_PATIENCE];
 	ptrdiff_t warm = p.brief ? exact_races[p.brief].warm : exact_warm_rows(n);
-	if (plan_is_exact(o, d, D, budget, distinct, warm)) {
+	int exact = plan_is_exact(o, d, D, budget, distinct, warm);
+	if (exact && (p.both > 0 || plan_has_evidence(n, D, budget, warm))) {
 		plan_exact(&p, o, n, D, warm);
 		return p;
 	}
@@ -447,6 +469,10 @@ static plan plan_make(options *o, const dataset *d, const workers *w, double rac
 	else {
 		points = smaller(WARM_POINTS, larger(1, distinct));
 		plan_solve(&p, o, n, D, distinct);
+	}
+	if (exact && !o->given[OPT_WARM]) {
+		plan_evidence(&p, o, n, D);
+		return p;
 	}
 	double room = WARM_SHARE * (o->value[OPT_MINUTES] ? budget : p.flops);
 	if (!sizes_given(o) && !(p.both > 0)) room = HUGE_VAL;
@@ -545,7 +571,7 @@ static void plan_minutes(const plan *p, options *o, const dataset *d, odvgp_mode
 		const workers *w, double begin)
 {
 	int off = o->value[OPT_WARM] && strcmp(o->value[OPT_WARM], "off") == 0;
-	if (!o->value[OPT_MINUTES] || o->given[OPT_WARM] || off || sizes_given(o) ||
+	if (!o->value[OPT_MINUTES] || o->given[OPT_WARM] || off || p->evidence || sizes_given(o) ||
 			is_exact(basis_of(o)) ||
 			(all_rows(o) && !p->made) || !warm_helps(d->s.likelihood) ||
 			warm_harms(odvgp_model_config(model)))

@@ -65,8 +65,9 @@ typedef struct race_entry {
 	ptrdiff_t steps;
 	double start_flops, step_flops, score_flops;
 	/* Before so many steps a score says nothing: it races only where each round has room for them.
-	   no_step 1: what its warm starts give may race without a step. */
-	ptrdiff_t least;
+	   After `most` it races with what it has; 0: no limit. no_step 1: what its warm starts give may
+	   race without a step. */
+	ptrdiff_t least, most;
 	int no_step;
 	/* Of what its training does after these steps with rows that it does not see in the race; and of
 	   a prediction. */
@@ -496,7 +497,8 @@ static odvgp_status race_start(const race *r, race_entry *e)
 static ptrdiff_t race_steps(const race_entry *e, double flops)
 {
 	double steps = floor(fmax(e->no_step ? 0 : 1, flops / e->step_flops));
-	return (ptrdiff_t)fmin(steps, (double)(e->steps - e->done));
+	ptrdiff_t most = e->most > 0 && e->most < e->steps ? e->most : e->steps;
+	return (ptrdiff_t)fmin(steps, (double)(most - e->done));
 }
 
 /*  L-BFGS may converge before: then all its steps are done. */
@@ -845,7 +847,7 @@ static odvgp_status race_run_entry(race *r, int i, double each)
 	if (!s) race_tell(r, i, RACE_STEPS);
 	if (!s) s = race_train(r, e, each);
 	/* without a step it has the score that it had */
-	int scored = e->no_step && e->rounds && e->done == before;
+	int scored = e->rounds && e->done == before;
 	if (!s && !scored) race_tell(r, i, RACE_SCORE);
 	if (!s && !scored) s = race_score(r, e);
 	/* The watch has ended the race, unless race.over sees it in time. */

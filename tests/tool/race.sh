@@ -247,6 +247,26 @@ check "race: --train-rows is kept, or fewer are said" sh -c '
     else grep -q "^auto: 4600 rows: .*--train-rows $1 .*; goes on with $1 of them$" err.txt; fi' sh "$beta"
 in_time() { holds "$took < 17.75" || { brief && holds "$took < 17.75"; }; }
 check "race: in the time" in_time
+# Where there is room for a brief race and no more, SGPR begins with some rows and takes few steps in it.
+if full; then
+    for minutes in 0.07 0.1 0.14 0.2; do
+        race --data steps.csv --minutes $minutes --model t.odvgp >t.json 2>err.txt
+        tried '^  exact .* step     0 of     0 ' && break
+    done
+    check "race: few steps of SGPR in a brief one" tried '^  sgpr [0-9]* .* step  *\([0-9]\|1[0-4]\) of'
+fi
+# Many inputs, of which three matter: where a race does not fit SGPR begins with the evidence of some rows.
+if full; then
+    awk 'BEGIN { srand(3); for (i = 0; i < 2600; i++) { s = 0
+        for (k = 0; k < 60; k++) { v = rand(); if (k < 3) s += sin(4 * v); printf "%.4f,", v }
+        print s + 0.2 * rand() } }' >inputs.csv
+    for minutes in 0.1 0.14 0.2 0.3; do
+        race --data inputs.csv --minutes $minutes --test-fraction 0.1 --model w.odvgp --json >w.json 2>w.txt
+        grep -q -e '--basis sgpr .*--warm 700:30:700' w.txt && break
+    done
+    check "SGPR of many inputs begins with the evidence of some rows" grep -q -e '--basis sgpr .*--warm 700:30:700' w.txt
+    check "and finds those that matter" holds "$(value w.json rmse) < 0.2"
+fi
 made 23 400 'k = i % 40; x = int(i / 40); print k / 7 "," x "," sin(9 * k) + 0.1 * sin(x / 7)' >groups.csv
 race --data groups.csv --basis exact --warm off --kernel 'matern52(1e-25, dims=0) * matern52(dims=1)' --iters 1 --model t.odvgp >t.json 2>err.txt
 check "exact: lengthscales are at least 1e-6, so that rounding does not part equal rows" grep -q '"kernel": "matern52(1.001e-6' t.json
