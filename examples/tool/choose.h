@@ -48,7 +48,7 @@ static const double RACE_LEAST = 1.5e12, RACE_LEAST_EXACT = 4.6e12;
 static const double MOST_COSTS = 1.2;
 /*  With --minutes it is planned in counted operations, whose time is uncertain: after ENOUGH of the
     seconds no entry begins a round, and after MOST none goes on; and of a brief race. */
-static const double RACE_ENOUGH_TIME[] = {0.4, 0.55}, RACE_MOST_TIME[] = {0.6, 0.65};
+static const double RACE_ENOUGH_TIME[] = {0.4, 0.6}, RACE_MOST_TIME[] = {0.6, 0.7};
 /*  An exact candidate of many rows to fit races on some of them, a few steps, and its training goes on
     with all, or with those of exact_rows, at most AFTER_STEPS. Other candidates see all rows to fit: it
     must win with fewer. */
@@ -1235,7 +1235,7 @@ static choice *choice_timely(choice *c, const options *o, const plan *p, bytes *
 /*  A brief race scores the plan's SGPR after few steps, beside exact models that have been fit to some
     rows: it begins with some, too, more quickly than it would alone, which costs it nothing in the end
     (bench/results/auto.txt). */
-enum { BRIEF_WARM_ROWS = 2000, BRIEF_WARM_STEPS = 20, BRIEF_STEPS = 14 };
+enum { BRIEF_WARM_ROWS = 1000, BRIEF_WARM_STEPS = 20, BRIEF_STEPS = 12 };
 static int brief_warm(const choice *c, options *o)
 {
 	char text[40];

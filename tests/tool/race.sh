@@ -253,7 +253,7 @@ if full; then
         race --data steps.csv --minutes $minutes --model t.odvgp >t.json 2>err.txt
         tried '^  exact .* step     0 of     0 ' && break
     done
-    check "race: few steps of SGPR in a brief one" tried '^  sgpr [0-9]* .* step  *\([0-9]\|1[0-4]\) of'
+    check "race: few steps of SGPR in a brief one" tried '^  sgpr [0-9]* .* step  *\([0-9]\|1[0-2]\) of'
 fi
 # Many inputs, of which three matter: where a race does not fit SGPR begins with the evidence of some rows.
 if full; then
