@@ -66,6 +66,7 @@ CLASSES = (
 HEAD = "set budget peer size seconds rmse loglik crps in50 in95 errors ece chance brier".split()
 GAUSSIAN = ["odvgp", "former", "sgpr", "svgp", "gpr"]
 PEERS = GAUSSIAN + ["lightgbm", "search"]
+TREES = {}  # further settings of LightGBM
 
 
 # --- scores: of each row, and their means ---
@@ -287,7 +288,7 @@ def lightgbm_model(classes, **settings):
     import lightgbm
 
     kind = lightgbm.LGBMClassifier if classes else lightgbm.LGBMRegressor
-    return kind(n_jobs=1, verbose=-1, random_state=0, **settings)
+    return kind(n_jobs=1, verbose=-1, random_state=0, **TREES, **settings)
 
 
 def held_out(X, y):
