@@ -275,11 +275,21 @@ static int levels_compare(dataset *d, const table *t, const options *o,
 	return best;
 }
 
+/*  How many of n rows are drawn: less than a second for each model, and of --minutes below ten seconds
+    a part. */
+enum { LEAST_DRAWN = 80 };
+static ptrdiff_t levels_drawn(const schema *s, const options *o, ptrdiff_t n)
+{
+	static const double NUMBERS = 1e6;
+	double room = NUMBERS / (double)larger(1, first_input(s, s->input_count));
+	if (o->value[OPT_MINUTES]) room *= fmin(1, 6 * option_positive(o, OPT_MINUTES));
+	return smaller(n, (ptrdiff_t)fmin(PROBE_ROWS, fmax(LEAST_DRAWN, room)));
+}
+
 /*  What --levels auto stands for; of other words the word. */
 static int levels_choose(dataset *d, const table *t, const options *o, const rows *train,
 		const schema *before)
 {
-	enum { LEAST_HELD = 20 };
 	const schema *s = &d->s;
 	uint64_t seed = (uint64_t)option_integer(o, OPT_SEED, 0, LLONG_MAX) ^ 0x6c6576656cu;
 	int kind = option_choice(o, OPT_LEVELS), few = 0, many = 0, kinds[2], count = 0;
@@ -290,8 +300,8 @@ static int levels_choose(dataset *d, const table *t, const options *o, const row
 		few += levels_of(&s->inputs[i]) > 2 && levels_of(&s->inputs[i]) <= MANY_LEVELS;
 		many += levels_of(&s->inputs[i]) > MANY_LEVELS;
 	}
-	ptrdiff_t n = smaller(train->n, PROBE_ROWS);
-	if (!(few + many) || !has_means(s) || n < 4 * LEAST_HELD) return LEVELS_SHARED;
+	ptrdiff_t n = levels_drawn(s, o, train->n);
+	if (!(few + many) || !has_means(s) || n < LEAST_DRAWN) return LEVELS_SHARED;
 	level_rows drawn = level_rows_draw(train, n, seed);
 	if (few && many) kinds[count++] = LEVELS_MIXED;
 	kinds[count++] = LEVELS_MEANS;
