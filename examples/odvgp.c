@@ -122,7 +122,7 @@ static const char train_help[] =
 		"and texts is a text column if it has at most 20 different numbers and no text only once,\n"
 		"or more texts than numbers.\n"
 		"\n"
-		"Inputs and targets are standardised; lengthscales, noise and bounds are in these units.\n"
+		"Numbers are standardised; lengthscales, noise and bounds are in these units.\n"
 		"The tool evaluates the test part fifty times in --iters steps, less often where that\n"
 		"would take more than a twentieth of the time; with --patience the validation part, less\n"
 		"often where that would take more than a twentieth of the operations. sgpr, solve-collapsed and exact train\n"
@@ -592,6 +592,7 @@ static int run_budget(options *o)
 	else bytes_print(&path, "%s.odvgp", o->value[OPT_NAME]);
 	files_check(o, path.at);
 	dataset_read(&all.d, o, NULL);
+	levels_settle(o, &all.d);
 	workers_start(&all.w, o);
 	b.transforms = all.d.s.transforms;
 	budget_candidates(&all);
@@ -710,9 +711,10 @@ static void print_info_text(const model_file *f, const odvgp_model *model)
 		if (x->name) bytes_print(&b, " %s", NAME(x->name));
 		else bytes_print(&b, " %d", x->column);
 		if (x->level_count)
-			bytes_print(&b, "(%d %slevels)", x->level_count, x->ordinal ? "ordered " : "");
+			bytes_print(&b, "(%d %slevels%s)", x->level_count,
+					x->ordinal && x->level_count > 2 ? "ordered " : "", x->means ? ", means" : "");
 	}
-	if (schema_is_new(&f->s)) {
+	if (f->s.transforms || f->s.y.kind) {
 		bytes_print(&b, "\nscales   ");
 		transforms_note(&f->s, &b);
 	}

@@ -141,6 +141,16 @@ static void csv_header(const application *a, const selection *kept, const table 
 	bytes_print(b, "range\n");
 }
 
+/*  Is it the number of texts that training has not seen? In older files known levels may have it. */
+static int is_unknown(const field *f, double v)
+{
+	double unknown = f->means[f->level_count];
+	if (v < unknown || v > unknown) return 0;
+	for (int k = 0; k < f->level_count; k++)
+		if (f->means[k] >= unknown && f->means[k] <= unknown) return 0;
+	return 1;
+}
+
 /*  How many inputs of a row are outside their range in training; -1: the model does not know. */
 static int outside_range(const schema *s, const double *x)
 {
@@ -150,8 +160,7 @@ static int outside_range(const schema *s, const double *x)
 	for (int i = 0; i < s->input_count; i++) {
 		const field *f = &s->inputs[i];
 		if (!f->means) continue;
-		double v = x[first_input(s, i)], unknown = f->means[f->level_count];
-		count += v >= unknown && v <= unknown;
+		count += is_unknown(f, x[first_input(s, i)]);
 	}
 	return count;
 }

@@ -237,7 +237,7 @@ static void choose_transform(dataset *d, part **parts, int count, int kind)
 	s->transforms = take((size_t)D, sizeof *s->transforms);
 	for (int i = 0; i < s->input_count; i++)
 		for (ptrdiff_t k = first_input(s, i), end = k + field_inputs(&s->inputs[i]); k < end; k++)
-			if (has_numbers(&s->inputs[i]) && transform_input(d, k, kind))
+			if (has_scale(&s->inputs[i]) && transform_input(d, k, kind))
 				transform_input(d, k, ODVGP_TRANSFORM_NONE);
 	for (int p = 0; p < count; p++)
 		odvgp_transform_columns(parts[p]->X, parts[p]->n, D, s->transforms, parts[p]->X, NULL);
@@ -277,7 +277,7 @@ static int has_tails(const dataset *d)
 	const schema *s = &d->s;
 	for (int i = 0; i < s->input_count; i++)
 		for (ptrdiff_t k = first_input(s, i), end = k + field_inputs(&s->inputs[i]); k < end; k++)
-			for (ptrdiff_t row = 0; has_numbers(&s->inputs[i]) && row < d->train.n; row++)
+			for (ptrdiff_t row = 0; has_scale(&s->inputs[i]) && row < d->train.n; row++)
 				if (fabs(d->train.X[row * s->D + k]) > LONG_TAIL) return 1;
 	return 0;
 }
@@ -1376,8 +1376,8 @@ static int choice_continue(choice *c, odvgp_model *model, training *t, options *
 static void choice_print(const choice *c)
 {
 	const options *o = &c->o[c->r.winner];
-	const int ids[] = {OPT_LIKELIHOOD, OPT_BASIS, OPT_BETA, OPT_GAMMA, OPT_KERNEL, OPT_LEVELS, OPT_TRANSFORM,
-			OPT_TARGET_TRANSFORM, OPT_TRAIN_ROWS, OPT_CALIBRATE,
+	const int ids[] = {OPT_LIKELIHOOD, OPT_BASIS, OPT_BETA, OPT_GAMMA, OPT_KERNEL, OPT_LEVELS,
+			OPT_TRANSFORM, OPT_TARGET_TRANSFORM, OPT_TRAIN_ROWS, OPT_CALIBRATE,
 			by_clock(o) ? OPT_MINUTES : OPT_ITERS, OPT_WARM, OPT_FIT_Q,
 			OPT_NATGRAD_STEP, OPT_NATGRAD_WARMUP};
 	int some = is_exact(basis_of(o)) && c->exact_rows < c->rows;

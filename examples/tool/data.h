@@ -209,7 +209,7 @@ static void dataset_make(dataset *d, const table *t, const options *o, const sch
 	for (int k = 0; k < PARTS; k++) rows_free(&cut[k]);
 	dataset_transform(d, t, o, before);
 	dataset_scale(d, o);
-	if (schema_is_new(&d->s)) {
+	if (d->s.transforms || d->s.y.kind) {
 		bytes_print(&d->notes, "note: the model learns ");
 		transforms_note(&d->s, &d->notes);
 		bytes_print(&d->notes, "\n");

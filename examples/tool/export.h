@@ -41,7 +41,7 @@ static void export_means(bytes *b, const field *f, const char *name, ptrdiff_t i
 			export_name(text, f));
 	bytes_print(b, "static const double %s_x%td[%d] = {", name, input, f->level_count + 1);
 	for (int k = 0; k <= f->level_count; k++)
-		bytes_print(b, "%s%s%.9g", k ? "," : "", k % 6 ? " " : "\n\t", f->means[k]);
+		bytes_print(b, "%s%s%.17g", k ? "," : "", k % 4 ? " " : "\n\t", f->means[k]);
 	bytes_print(b, "\n};\n");
 }
 

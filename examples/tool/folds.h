@@ -29,6 +29,8 @@ typedef struct cross_validation {
 	/* [all.count] */
 	fold_results *results;
 	int folds;
+	/* What --levels auto is without each fold [folds]; LEVELS_AUTO: not known. */
+	int *levels;
 	/* The basis in training. */
 	int current;
 } cross_validation;
@@ -205,8 +207,14 @@ static void fold_data(cross_validation *v)
 	char about[60];
 	snprintf(about, sizeof about, "--folds %d, without fold %d", v->folds, v->all.o->fold + 1);
 	if (v->all.o->fold) die_about = about;
+	options own = options_borrow(v->all.o);
+	int *levels = &v->levels[own.fold];
+	if (option_choice(&own, OPT_LEVELS) == LEVELS_AUTO)
+		option_store(&own, OPT_LEVELS, copy_text(level_words[*levels]));
 	dataset_free(&v->all.d);
-	dataset_make(&v->all.d, &v->t, v->all.o, NULL);
+	dataset_make(&v->all.d, &v->t, &own, NULL);
+	*levels = v->all.d.levels;
+	options_free(&own);
 	die_about = NULL;
 }
 
@@ -234,6 +242,7 @@ static int run_folds(options *o, int command)
 	int failed = 0;
 	memset(&v, 0, sizeof v);
 	v.folds = (int)option_integer(o, OPT_FOLDS, 2, 1000);
+	v.levels = take((size_t)v.folds, sizeof *v.levels);
 	all->o = o;
 	folds_check(o);
 	all->isa = isa_of(o);
@@ -280,6 +289,7 @@ static int run_folds(options *o, int command)
 		free(v.results[i].of);
 	}
 	free(v.results);
+	free(v.levels);
 	workers_stop(&all->w);
 	candidates_free(all);
 	dataset_free(&all->d);

@@ -117,40 +117,56 @@ static void indicators_stay(dataset *d)
 
 /* ---- the kernel ---- */
 
-/*  Fields that may share a lengthscale in a kernel expression: the library has room for so many. */
+/*  Groups of lengthscales in a term of a kernel expression: the library has room for so many. */
 enum { MOST_SHARED = 16 };
 
-/*  The least number of levels that a field shares a lengthscale for, so that they are no more than
-    MOST_SHARED: those of fewer levels keep one for each. */
-static int least_shared(const schema *s, int kind)
+/*  "=2:5+7:9": the indicators of a column share a lengthscale, those of the columns of most levels where
+    there are more than MOST_SHARED; else NULL. */
+static char *levels_groups(const schema *s, int kind)
 {
-	int least = 2;
-	for (int count = MOST_SHARED + 1; count > MOST_SHARED; least++) {
-		count = 0;
+	bytes b = {NULL, 0, 0};
+	char *shares = take((size_t)s->input_count, 1);
+	for (int count = 0, best = 0; count < MOST_SHARED && best >= 0; count++) {
+		best = -1;
 		for (int i = 0; i < s->input_count; i++)
-			count += input_stays(&s->inputs[i], kind) && field_inputs(&s->inputs[i]) >= least;
+			if (!shares[i] && input_stays(&s->inputs[i], kind) && field_inputs(&s->inputs[i]) > 1 &&
+					(best < 0 || field_inputs(&s->inputs[i]) > field_inputs(&s->inputs[best])))
+				best = i;
+		if (best >= 0) shares[best] = 1;
 	}
-	return least - 1;
+	for (int i = 0; i < s->input_count; i++) {
+		ptrdiff_t at = first_input(s, i);
+		if (shares[i])
+			bytes_print(&b, "%s%td:%td", b.used ? "+" : "=", at, at + field_inputs(&s->inputs[i]));
+	}
+	free(shares);
+	return b.at;
 }
 
-/*  The kernel in which indicators of a column share a lengthscale: "ard" becomes "ard=2:5+7:9". */
+/*  Does "ard" stand here, alone, in a term of all inputs? With dims the groups are the caller's. */
+static int is_ard(const char *text, const char *p)
+{
+	if (strncmp(p, "ard", 3) != 0 || p == text || isalnum((unsigned char)p[-1])) return 0;
+	const char *next = p + 3 + strspn(p + 3, " \t"), *begin = p, *dims = strstr(p, "dims");
+	if (*next != ')' && *next != ',') return 0;
+	while (begin > text && *begin != '(') begin--;
+	const char *before = strstr(begin, "dims");
+	return !(before && before < p) && !(dims && dims < p + strcspn(p, ")"));
+}
+
+/*  The kernel in which they do: "ard" becomes "ard=2:5+7:9". */
 static char *levels_kernel(const char *text, const schema *s, int kind)
 {
-	bytes groups = {NULL, 0, 0}, kernel = {NULL, 0, 0};
-	int least = least_shared(s, kind);
-	for (int i = 0; i < s->input_count; i++) {
-		ptrdiff_t at = first_input(s, i), n = field_inputs(&s->inputs[i]);
-		if (input_stays(&s->inputs[i], kind) && n >= least)
-			bytes_print(&groups, "%s%td:%td", groups.used ? "+" : "=", at, at + n);
-	}
+	bytes kernel = {NULL, 0, 0};
+	char *groups = levels_groups(s, kind);
 	for (const char *p = text; *p;) {
-		int word = strncmp(p, "ard", 3) == 0 && (p[3] == ')' || p[3] == ',') && p > text &&
-				   !isalnum((unsigned char)p[-1]);
+		int word = groups && is_ard(text, p);
 		bytes_print(&kernel, "%.*s", word ? 3 : 1, p);
-		if (word && groups.used) bytes_print(&kernel, "%s", groups.at);
+		if (word) bytes_print(&kernel, "%s", groups);
 		p += word ? 3 : 1;
 	}
-	free(groups.at);
+	bytes_add(&kernel, "", 1);
+	free(groups);
 	return kernel.at;
 }
 
@@ -246,7 +262,7 @@ static double *levels_probe(dataset *d, const table *t, const options *o,
 {
 	char *kernel = NULL;
 	probe_rows r = levels_rows(d, t, o, drawn, kind, &kernel);
-	double *logp = probe_logp(&r, kernel, LEVEL_STEPS, &d->notes);
+	double *logp = probe_logp(&r, kernel, LEVEL_STEPS, isa_of(o), &d->notes);
 	*D = r.D;
 	free(kernel), free(r.X), free(r.Y);
 	return logp;
@@ -292,16 +308,19 @@ static int levels_choose(dataset *d, const table *t, const options *o, const row
 {
 	const schema *s = &d->s;
 	uint64_t seed = (uint64_t)option_integer(o, OPT_SEED, 0, LLONG_MAX) ^ 0x6c6576656cu;
-	int kind = option_choice(o, OPT_LEVELS), few = 0, many = 0, kinds[2], count = 0;
+	int kind = option_choice(o, OPT_LEVELS), few = 0, many = 0, most = 0, kinds[2], count = 0;
 	if (kind != LEVELS_AUTO) return kind;
 	/* Of a version that had indicators only. */
 	if (before) return LEVELS_INDICATORS;
 	for (int i = 0; i < s->input_count; i++) {
 		few += levels_of(&s->inputs[i]) > 2 && levels_of(&s->inputs[i]) <= MANY_LEVELS;
 		many += levels_of(&s->inputs[i]) > MANY_LEVELS;
+		most = (int)larger(most, levels_of(&s->inputs[i]));
 	}
 	ptrdiff_t n = levels_drawn(s, o, train->n);
 	if (!(few + many) || !has_means(s) || n < LEAST_DRAWN) return LEVELS_SHARED;
+	/* Rows that are drawn have too few of each level to tell. */
+	if (n < train->n && n < (ptrdiff_t)KNOT_ROWS * most) return few ? LEVELS_MIXED : LEVELS_MEANS;
 	level_rows drawn = level_rows_draw(train, n, seed);
 	if (few && many) kinds[count++] = LEVELS_MIXED;
 	kinds[count++] = LEVELS_MEANS;

@@ -729,4 +729,31 @@ static char option_thousands(const options *o)
 	die(BAD_INPUT, "--thousands %s: must be one of %s", o->value[OPT_THOUSANDS], words);
 }
 
+/*  The instruction set, by the library's own name for it. The option goes before ODVGP_ISA, which
+    is for whoever cannot change the command: tests, and comparisons of whole scripts. */
+static odvgp_isa isa_of(const options *o)
+{
+	const char *environment = getenv("ODVGP_ISA"), *name = o->value[OPT_ISA];
+	int from_option = o->given[OPT_ISA] || !environment || !*environment;
+	if (!from_option) name = environment;
+	if (strcmp(name, "auto") == 0) return ODVGP_ISA_AUTO;
+	odvgp_isa found = ODVGP_ISA_AUTO;
+	size_t size = odvgp_blas_size(NULL, NULL);
+	void *block = take(size, 1);
+	bytes there = {NULL, 0, 0};
+	/* There are fewer than 16; the library refuses the other numbers. */
+	for (int i = ODVGP_ISA_AUTO + 1; i < 16; i++) {
+		odvgp_blas blas;
+		if (odvgp_blas_init(&blas, NULL, (odvgp_isa)i, block, size, NULL) != ODVGP_OK) continue;
+		if (strcmp(name, odvgp_blas_isa(&blas)) == 0) found = (odvgp_isa)i;
+		bytes_print(&there, ", %s", odvgp_blas_isa(&blas));
+	}
+	if (found == ODVGP_ISA_AUTO)
+		die(BAD_INPUT, "%s%s: no such instruction set; this machine and this build have auto%s",
+				from_option ? "--isa " : "ODVGP_ISA=", name, there.at ? there.at : "");
+	free(there.at);
+	free(block);
+	return found;
+}
+
 #endif

@@ -241,15 +241,14 @@ static int plan_has_evidence(ptrdiff_t n, double D, double budget, ptrdiff_t war
 }
 
 /*  SGPR's warm start where every row is a point. */
-static void plan_evidence(plan *p, options *o, ptrdiff_t n, double D)
+static void plan_evidence(plan *p, options *o, double D)
 {
 	enum { EVIDENCE_ROWS = 700, EVIDENCE_STEPS = 30 };
-	ptrdiff_t rows = smaller(n, EVIDENCE_ROWS);
 	char warm[40];
-	snprintf(warm, sizeof warm, "%td:%d:%td", rows, EVIDENCE_STEPS, rows);
+	snprintf(warm, sizeof warm, "%d:%d:%d", EVIDENCE_ROWS, EVIDENCE_STEPS, EVIDENCE_ROWS);
 	option_store(o, OPT_WARM, copy_text(warm));
 	p->evidence = 1;
-	p->flops += 1.25 * EVIDENCE_STEPS * pass_flops((double)rows, (double)rows, D);
+	p->flops += 1.25 * EVIDENCE_STEPS * pass_flops(EVIDENCE_ROWS, EVIDENCE_ROWS, D);
 }
 
 static void plan_solve(plan *p, options *o, ptrdiff_t n, double D, ptrdiff_t distinct)
@@ -471,7 +470,7 @@ static plan plan_make(options *o, const dataset *d, const workers *w, double rac
 		plan_solve(&p, o, n, D, distinct);
 	}
 	if (exact && !o->given[OPT_WARM]) {
-		plan_evidence(&p, o, n, D);
+		plan_evidence(&p, o, D);
 		return p;
 	}
 	double room = WARM_SHARE * (o->value[OPT_MINUTES] ? budget : p.flops);

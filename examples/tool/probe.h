@@ -18,13 +18,14 @@ typedef struct probe_rows {
 /*  log p of the rows held out by a sparse model of the others after `steps` of L-BFGS, or NULL and a
     note. Rows are standardised. */
 static double *probe_logp(
-		const probe_rows *r, const char *kernel, ptrdiff_t steps, bytes *notes)
+		const probe_rows *r, const char *kernel, ptrdiff_t steps, odvgp_isa isa, bytes *notes)
 {
 	ptrdiff_t n = r->n - r->held;
 	odvgp_config c = odvgp_config_defaults(n, r->D, r->P, smaller(PROBE_POINTS, n / 4), 0);
 	c.layer[0].kernel = kernel;
 	c.objective = ODVGP_OBJECTIVE_COLLAPSED;
 	c.optim.batch = n;
+	c.isa = isa;
 	c.optim.kind = ODVGP_OPTIMIZER_LBFGS;
 	odvgp_info info = no_info;
 	odvgp_model *m = NULL;
@@ -37,7 +38,7 @@ static double *probe_logp(
 	odvgp_server server;
 	if (!bad) bad = odvgp_fit_q(m, r->X, r->Y, NULL, scratch, size, &info);
 	if (!bad) bad = odvgp_freeze(m, NULL, block, block_size, &info);
-	if (!bad) bad = odvgp_server_from_block(&server, block, block_size, ODVGP_ISA_AUTO, &info);
+	if (!bad) bad = odvgp_server_from_block(&server, block, block_size, isa, &info);
 	free(scratch);
 	size = bad ? 0 : odvgp_predict_scratch(&server, 256, NULL);
 	scratch = take(size, 1);
@@ -47,7 +48,7 @@ static double *probe_logp(
 	if (m) odvgp_model_free(m);
 	free(scratch), free(block);
 	if (!bad) return logp;
-	bytes_print(notes, "note: nothing is compared on rows held out: %s\n", info.text);
+	bytes_print(notes, "note: one comparison on rows held out is left out: %s\n", info.text);
 	free(logp);
 	return NULL;
 }

@@ -42,7 +42,7 @@ static void transform_item(dataset *d, const table *t, const char *item)
 		const field *f = &s->inputs[i];
 		if (!all && !selected(&chosen, f->column)) continue;
 		found = 1;
-		if (!has_numbers(f)) {
+		if (!has_scale(f)) {
 			if (all) continue;
 			die(BAD_INPUT, "--transform %s: %s is text: --levels says what texts become", item,
 					COLUMN_TEXT(f->column, f->name));
@@ -130,7 +130,7 @@ static char *transform_proposal(const dataset *d)
 	ptrdiff_t n = d->train.n;
 	bytes b = {NULL, 0, 0};
 	for (int i = 0; i < s->input_count; i++) {
-		if (!has_numbers(&s->inputs[i]) || field_inputs(&s->inputs[i]) > 1) continue;
+		if (!has_scale(&s->inputs[i]) || field_inputs(&s->inputs[i]) > 1) continue;
 		double *sorted = train_numbers(d, TILE_X, first_input(s, i));
 		qsort(sorted, (size_t)n, sizeof *sorted, by_number);
 		double low = sorted[n / 2] - sorted[0], high = sorted[n - 1] - sorted[n / 2],
@@ -170,7 +170,7 @@ static probe_rows probe_make(const dataset *d, uint64_t seed)
 /*  log p of the held rows by a sparse model of the others whose columns are transformed as the list
     says, or NULL. */
 static double *probe_transformed(
-		const probe_rows *r, dataset *d, const table *t, const char *list)
+		const probe_rows *r, dataset *d, const table *t, const char *list, odvgp_isa isa)
 {
 	ptrdiff_t D = r->D;
 	dataset own;
@@ -188,7 +188,7 @@ static double *probe_transformed(
 	if (own.s.transforms)
 		odvgp_transform_columns(scaled.X, r->n, D, own.s.transforms, scaled.X, NULL);
 	probe_scale(&scaled, NULL);
-	double *logp = probe_logp(&scaled, "matern52(ard)", TRANSFORM_STEPS, &d->notes);
+	double *logp = probe_logp(&scaled, "matern52(ard)", TRANSFORM_STEPS, isa, &d->notes);
 	transforms_free(own.s.transforms, D);
 	free(scaled.X), free(scaled.Y);
 	return logp;
@@ -205,9 +205,9 @@ static char *transform_choose(dataset *d, const table *t, const options *o)
 	int best = 0;
 	double most = 0;
 	probe_rows r = probe_make(d, seed);
-	double *without = r.held >= 10 ? probe_transformed(&r, d, t, list[0]) : NULL;
+	double *without = r.held >= 10 ? probe_transformed(&r, d, t, list[0], isa_of(o)) : NULL;
 	for (int k = 1; k < LISTS && without; k++) {
-		double *logp = list[k] ? probe_transformed(&r, d, t, list[k]) : NULL, error;
+		double *logp = list[k] ? probe_transformed(&r, d, t, list[k], isa_of(o)) : NULL, error;
 		if (!logp) continue;
 		double gain = paired_difference(logp, without, r.held, &error);
 		bytes_print(&d->notes, "note: --transform %s: %+.3g nats a held row, standard error %.2g\n",

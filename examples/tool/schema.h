@@ -276,6 +276,12 @@ static bytes schema_write(schema *s)
 /*  Is it a column of numbers, whose scale may change? */
 static int has_numbers(const field *f) { return !f->level_count || f->ordinal || f->means; }
 
+/*  The same, without 0 and 1 of two texts, on which other scales have nothing to do. */
+static int has_scale(const field *f)
+{
+	return has_numbers(f) && !(f->ordinal && f->level_count == 2);
+}
+
 static ptrdiff_t field_inputs(const field *f)
 {
 	int parts = f->date_parts;
@@ -438,7 +444,8 @@ static void settings_apply(options *o, const char *settings)
 	for (int i = 0; i < OPTION_COUNT; i++) {
 		if (!(option_list[i].where & KEPT)) continue;
 		const char *name = option_list[i].name, *kept = settings_find(settings, name);
-		if (!kept) kept = option_list[i].preset;
+		/* A file from before --levels has indicators. */
+		if (!kept) kept = i == OPT_LEVELS ? "indicators" : option_list[i].preset;
 		if (i == OPT_ITERS && (o->given[i] || !kept)) continue;
 		if (o->given[i] && !same_value(o->value[i], kept))
 			die(BAD_INPUT, "--%s %s: the model was made with %s, and --resume keeps that", name,

@@ -129,7 +129,23 @@ awk 'BEGIN { srand(11); for (i = 0; i < 120; i++) { s = 0; for (k = 0; k < 20; k
     print s + rand() } }' >wide.csv
 "$tool" train --data wide.csv --levels shared --basis coupled --beta 10 --iters 3 --model t.odvgp --quiet >t.txt
 check "levels shared: sixteen columns at most share" sh -c '[ "$("$1" info --model t.odvgp --json | grep -o "ard=[0-9:+]*" | head -n 1 |
-    tr + "\n" | wc -l)" = 15 ]' sh "$tool"
+    tr + "\n" | wc -l)" = 16 ]' sh "$tool"
+# As many as have room, where all have as many levels.
+awk 'BEGIN { srand(12); for (i = 0; i < 150; i++) { s = 0; for (k = 0; k < 20; k++) { v = int(3 * rand()); s += v; printf "v%d,", v }
+    print s + 0.1 * rand() } }' >even3.csv
+"$tool" train --data even3.csv --levels shared --basis coupled --beta 10 --iters 3 --model t.odvgp --quiet >t.txt
+check "levels shared: of equal columns the first" sh -c '[ "$("$1" info --model t.odvgp --json | grep -o "ard=[0-9:+]*" | head -n 1)" = \
+    "ard=0:3+3:6+6:9+9:12+12:15+15:18+18:21+21:24+24:27+27:30+30:33+33:36+36:39+39:42+42:45+45:48" ]' sh "$tool"
+for kernel in "matern52(ard, dims=0:2) + rbf(ard, dims=2:6)" "matern52(dims=0:2, ard) + rbf( ard )"; do
+    check "levels shared: $kernel" "$tool" train --data seen.csv --levels shared --kernel "$kernel" --basis coupled --beta 10 --iters 2 \
+        --model t.odvgp --quiet
+done
+check "levels shared: a term of all inputs alone has groups" sh -c '"$1" info --model t.odvgp | grep -q "ard, dims=0:2) .*ard=2:14)$"' sh "$tool"
+# Too few rows of each level are drawn to compare anything.
+awk 'BEGIN { srand(13); print "a,kind,y"; for (i = 0; i < 3000; i++) { l = int(700 * rand()); a = rand()
+    printf "%.4f,l%d,%.4f\n", a, l, sin(5 * a) + sin(l) + 0.1 * rand() } }' >lots.csv
+"$tool" train --data lots.csv --basis sgpr --beta 10 --iters 2 --model t.odvgp --threads 1 >t.txt 2>err.txt
+check "levels auto: very many are means" sh -c '[ "$("$1" info --model t.odvgp --json | grep -o "\"d\": [0-9]*")" = "\"d\": 2" ]' sh "$tool"
 # auto: many levels that do not matter are one input; levels that turn the effect of another column are not.
 awk 'BEGIN { srand(21); print "a,kind,y" > "many.csv"; print "a,kind,y" > "turn.csv"
     for (i = 0; i < 1500; i++) { a = rand(); l = int(60 * rand()); n = 0.2 * (rand() + rand() + rand() - 1.5)
