@@ -492,7 +492,7 @@ static void choose_inputs(subject *s)
 	for (int i = 0; i < 3; i++) {
 		bytes name = {NULL, 0, 0};
 		if (i < s->chosen && !k->inputs[0].name) bytes_print(&name, "column ");
-		if (i < s->chosen) print_input(&name, k, s->important[i]);
+		if (i < s->chosen) print_input(&name, k, s->important[i], 0);
 		s->input[i] = name.at;
 	}
 }

@@ -411,10 +411,12 @@ static const field *field_of_input(const schema *s, ptrdiff_t input, const char 
 	return f;
 }
 
-static void print_input(bytes *b, const schema *s, ptrdiff_t input)
+/*  whole: the column, of whose levels it is one. */
+static void print_input(bytes *b, const schema *s, ptrdiff_t input, int whole)
 {
 	const char *level;
 	const field *f = field_of_input(s, input, &level);
+	if (whole) level = NULL;
 	if (f->name) bytes_print(b, "%s", NAME(f->name));
 	else bytes_print(b, "%d", f->column);
 	if (f->repeat) bytes_print(b, " (column %d)", f->column);
@@ -422,8 +424,9 @@ static void print_input(bytes *b, const schema *s, ptrdiff_t input)
 }
 
 typedef struct ranked {
-	ptrdiff_t input;
-	/* NAN: a constant column, which teaches nothing. */
+	/* The first of the inputs that share it. */
+	ptrdiff_t input, columns;
+	/* NAN: constant columns, which teach nothing. */
 	double lengthscale;
 } ranked;
 
@@ -477,14 +480,21 @@ static ranked *rank_inputs(
 	odvgp_real *value = take((size_t)slot->count, sizeof *value),
 			   *Z = points ? take((size_t)points->count, sizeof *Z) : NULL;
 	ranked *r = take((size_t)slot->count, sizeof *r);
+	char *kernel = kernel_text(model);
+	int groups = strstr(kernel, "ard=") != NULL;
+	free(kernel);
 	*count = slot->count;
 	if (points && odvgp_get(model, points->name, Z, points->count, NULL))
 		die(FAILED, "%s cannot be read", points->name);
 	if (odvgp_get(model, name, value, *count, NULL)) die(FAILED, "%s cannot be read", name);
 	for (ptrdiff_t k = 0; k < *count; k++) {
 		r[k].input = odvgp_kernel_column(model, term, k);
-		r[k].lengthscale =
-				Z && same_everywhere(Z, points->count / D, D, r[k].input) ? NAN : (double)value[k];
+		ptrdiff_t next = k + 1 < *count ? odvgp_kernel_column(model, term, k + 1) : D;
+		r[k].columns = groups ? larger(1, next - r[k].input) : 1;
+		int same = Z != NULL;
+		for (ptrdiff_t d = 0; d < r[k].columns && same; d++)
+			same = same_everywhere(Z, points->count / D, D, r[k].input + d);
+		r[k].lengthscale = same ? NAN : (double)value[k];
 	}
 	qsort(r, (size_t)*count, sizeof *r, by_lengthscale);
 	free(value);
@@ -505,14 +515,14 @@ static void text_unit_lengthscales(
 		bytes_print(b, "%slengths%d", unit, term);
 		for (ptrdiff_t k = 0; k < smaller(finite, SHOWN); k++) {
 			bytes_print(b, k ? ", " : " ");
-			print_input(b, s, r[k].input);
+			print_input(b, s, r[k].input, r[k].columns > 1);
 			bytes_print(b, " %.3g", r[k].lengthscale);
 		}
 		if (finite > SHOWN)
 			bytes_print(b, ", %td more, up to %.3g", finite - SHOWN, r[finite - 1].lengthscale);
 		for (ptrdiff_t k = finite; k < count; k++) {
 			bytes_print(b, k > finite ? ", " : finite ? "; constant: " : " constant: ");
-			print_input(b, s, r[k].input);
+			print_input(b, s, r[k].input, r[k].columns > 1);
 		}
 		bytes_print(b, "\n");
 		free(r);
@@ -540,7 +550,7 @@ static void json_unit_lengthscales(bytes *b, const odvgp_model *model, ptrdiff_t
 			if (*unit) json_count(b, "function", i);
 			json_count(b, "column", f->column);
 			if (f->name) json_text(b, "input", f->name);
-			if (level) json_text(b, "level", level);
+			if (level && r[k].columns == 1) json_text(b, "level", level);
 			json_number(b, "lengthscale", r[k].lengthscale);
 			bytes_print(b, "}");
 		}

@@ -70,7 +70,7 @@ check "predict: --json prints only one object" \
 check "info: text" grep -q 'orth, beta 80, gamma 80' info.txt
 "$tool" info --model m.odvgp --json >info.json
 check "info: JSON" test "$(value info.json iters) $(value info.json n_train)" = "300 160"
-train --data text.csv --ordinal 'size, of it=low,high' --iters "$(size 300 100)" --lr 0.03 --model t.odvgp >t.txt
+train --data text.csv --ordinal 'size, of it=low,high' --levels indicators --iters "$(size 300 100)" --lr 0.03 --model t.odvgp >t.txt
 "$tool" info --model t.odvgp --json >t.json
 grep -o '"column": [^}]*, "lengthscale":' t.json | sed 's/ "lengthscale"://' >lengths.txt
 check "lengthscales: six" test "$(wc -l <lengths.txt) $(sort -u lengths.txt | wc -l)" = "6 6"
@@ -85,7 +85,7 @@ awk -F, 'BEGIN { OFS = "," } {
         NR % 13, NR % 17, $2, $3
 }' plain.csv >nine.csv
 awk '{ print NR == 200 ? 1 : 0 }' plain.csv >last.csv
-train --data nine.csv --test-mask last.csv:0 --iters 100 --warm off --lr 0.03 --model t.odvgp >t.txt
+train --data nine.csv --test-mask last.csv:0 --levels indicators --iters 100 --warm off --lr 0.03 --model t.odvgp >t.txt
 check "lengthscales: more than six, and a level that is only in the test part" \
     grep -q '^lengths0 [17] .*, 3 more, up to [0-9.]*; constant: 0=blue$' t.txt
 "$tool" info --model t.odvgp --json >t.json

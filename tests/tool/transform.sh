@@ -104,6 +104,8 @@ check "auto leaves columns as they are where it is not" sh -c '! "$1" info --mod
 # shared: indicators stay 0 and 1, and one lengthscale serves those of a column.
 agrees "levels shared" --levels shared
 check "levels shared: one lengthscale" sh -c '"$1" info --model t.odvgp | grep -q "ard=2:14"' sh "$tool"
+check "levels shared: that of the column" sh -c '"$1" info --model t.odvgp | grep -q "^lengths0 .*kind [0-9.]*" &&
+    ! "$1" info --model t.odvgp --json | grep -q "\"level\"[^}]*lengthscale"' sh "$tool"
 check "levels means: an unseen level is outside the training range" sh -c '"$1" train --data seen.csv --levels means --basis coupled \
     --beta 20 --iters 5 --model t.odvgp --quiet >t.txt && "$1" predict --model t.odvgp --data new.csv --out p.csv --quiet &&
     sed -n 2p p.csv | grep -q ",1$" && "$1" predict --model t.odvgp --data seen.csv --out p.csv --quiet && ! grep -q ",1$" p.csv' sh "$tool"
