@@ -147,11 +147,11 @@ static char *levels_groups(const schema *s, int kind)
 static int is_ard(const char *text, const char *p)
 {
 	if (strncmp(p, "ard", 3) != 0 || p == text || isalnum((unsigned char)p[-1])) return 0;
-	const char *next = p + 3 + strspn(p + 3, " \t"), *begin = p, *dims = strstr(p, "dims");
+	const char *next = p + 3 + strspn(p + 3, " \t"), *begin = p, *end = p + strcspn(p, ")");
 	if (*next != ')' && *next != ',') return 0;
 	while (begin > text && *begin != '(') begin--;
-	const char *before = strstr(begin, "dims");
-	return !(before && before < p) && !(dims && dims < p + strcspn(p, ")"));
+	const char *dims = strstr(begin, "dims");
+	return !dims || dims > end;
 }
 
 /*  The kernel in which they do: "ard" becomes "ard=2:5+7:9". */
