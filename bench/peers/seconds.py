@@ -116,9 +116,9 @@ def write(path, rows, classes):
             print(",".join(cells), file=file)
 
 
-def tool_way(tool, work, train, test, classes, seconds):
-    write(f"{work}/train.csv", train, classes)
-    write(f"{work}/test.csv", test, classes)
+def run_tool(tool, work, seconds):
+    """The report of a training on work/train.csv, its processor seconds, and what it predicts for
+    the rows of work/test.csv."""
     common = ["--model", f"{work}/m.odvgp", "--threads", "1", "--quiet"]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     report = subprocess.run(
@@ -136,8 +136,13 @@ def tool_way(tool, work, train, test, classes, seconds):
         capture_output=True,
     )
     with open(f"{work}/out.csv") as file:
-        rows = list(csv.DictReader(file))
-    report = json.loads(report.stdout)
+        return json.loads(report.stdout), spent, list(csv.DictReader(file))
+
+
+def tool_way(tool, work, train, test, classes, seconds):
+    write(f"{work}/train.csv", train, classes)
+    write(f"{work}/test.csv", test, classes)
+    report, spent, rows = run_tool(tool, work, seconds)
     size = f"{report['basis']} {report['beta']}" + (
         f" + {report['gamma']}" if report["gamma"] else ""
     )

@@ -13,10 +13,7 @@ least 100 rows; those with a text that training does not have are left out. Ligh
 categories. Scores are those of seconds.py.
 """
 
-import csv
-import json
 import os
-import subprocess
 import sys
 import time
 
@@ -119,14 +116,7 @@ def scores(train, test, target, labels, predicted):
 def of_tool(tool, out, train, test, labels, budget):
     train.to_csv(f"{out}/train.csv", index=False)
     test.to_csv(f"{out}/test.csv", index=False)
-    model = ["--model", f"{out}/m.odvgp", "--threads", "1", "--quiet"]
-    learn = ["--data", f"{out}/train.csv", "--minutes", f"{budget / 60:.9g}", "--json"]
-    report = subprocess.run([tool, "train", *learn, *model], check=True, capture_output=True)
-    ask = ["--data", f"{out}/test.csv", "--out", f"{out}/out.csv"]
-    subprocess.run([tool, "predict", *ask, *model], check=True, capture_output=True)
-    with open(f"{out}/out.csv") as file:
-        rows = list(csv.DictReader(file))
-    report = json.loads(report.stdout)
+    report, _, rows = seconds.run_tool(tool, out, budget)
     size = f"{report['basis']} {report['beta']} + {report['gamma']}; {report['d']} inputs"
     if labels:
         return size, np.array([[float(row["p_" + label]) for label in labels] for row in rows])

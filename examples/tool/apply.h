@@ -157,11 +157,8 @@ static int outside_range(const schema *s, const double *x)
 	int count = 0;
 	if (!s->x_low) return -1;
 	for (ptrdiff_t i = 0; i < s->D; i++) count += x[i] < s->x_low[i] || x[i] > s->x_high[i];
-	for (int i = 0; i < s->input_count; i++) {
-		const field *f = &s->inputs[i];
-		if (!f->means) continue;
-		count += is_unknown(f, x[first_input(s, i)]);
-	}
+	for (int i = 0; i < s->input_count; x += field_inputs(&s->inputs[i]), i++)
+		count += s->inputs[i].means && is_unknown(&s->inputs[i], *x);
 	return count;
 }
 

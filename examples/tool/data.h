@@ -88,7 +88,7 @@ static void dataset_encode(
 {
 	const char *path = o->value[OPT_DATA];
 	schema *s = &d->s;
-	d->levels = levels_choose(d, t, o, &cut[PART_TRAIN], before);
+	d->levels = levels_choose(d, t, o, &cut[PART_TRAIN]);
 	levels_begin(s, d->levels, before);
 	s->D = first_input(s, s->input_count);
 	images_check(o, s->D);

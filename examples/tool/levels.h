@@ -202,21 +202,23 @@ static level_rows level_rows_draw(const rows *train, ptrdiff_t n, uint64_t seed)
 	return d;
 }
 
-/*  Inputs and targets of rows in memory or on the disk. */
-static void level_rows_encode(
-		const schema *s, const table *t, const char *path, const rows *r, double *X, double *Y)
+/*  Inputs and targets of drawn rows, in memory or on the disk, at their places. */
+static void level_rows_encode(const schema *s, const table *t, const char *path,
+		const level_rows *drawn, probe_rows *to)
 {
+	const ptrdiff_t n = drawn->r.n, D = s->D, *row = drawn->r.row, *place = drawn->place;
 	if (!t->values) {
-		rows copy = {r->n, take((size_t)r->n, sizeof *copy.row)};
-		memcpy(copy.row, r->row, (size_t)r->n * sizeof *copy.row);
+		rows copy = {n, take((size_t)n, sizeof *copy.row)};
+		memcpy(copy.row, row, (size_t)n * sizeof *row);
 		large *l = large_make(t, s, path, &copy);
-		large_need(l, 0, r->n, X, Y);
+		for (ptrdiff_t i = 0; i < n; i++)
+			large_need(l, i, 1, to->X + place[i] * D, to->Y + place[i]);
 		large_free(l);
 		return;
 	}
 	binding b = bind_columns(s, t, path, MISFIT_FATAL);
-	for (ptrdiff_t i = 0; i < r->n; i++)
-		encode_row(s, &b, table_row(t, r->row[i]), X + i * s->D, Y + i);
+	for (ptrdiff_t i = 0; i < n; i++)
+		encode_row(s, &b, table_row(t, row[i]), to->X + place[i] * D, to->Y + place[i]);
 	binding_free(&b, s);
 }
 
@@ -230,16 +232,9 @@ static probe_rows levels_rows(const dataset *d, const table *t, const options *o
 	s->inputs = take((size_t)s->input_count, sizeof *s->inputs);
 	memcpy(s->inputs, d->s.inputs, (size_t)s->input_count * sizeof *s->inputs);
 	levels_begin(s, kind, NULL);
-	s->D = first_input(s, s->input_count);
-	ptrdiff_t D = s->D;
+	ptrdiff_t D = s->D = first_input(s, s->input_count);
 	probe_rows r = {n, held, D, 1, take_doubles(n, D), take_doubles(n, 1)};
-	double *X = take_doubles(n, D), *Y = take_doubles(n, 1);
-	level_rows_encode(s, t, o->value[OPT_DATA], &drawn->r, X, Y);
-	for (ptrdiff_t i = 0; i < n; i++) {
-		memcpy(r.X + drawn->place[i] * D, X + i * D, (size_t)D * sizeof *X);
-		r.Y[drawn->place[i]] = Y[i];
-	}
-	free(X), free(Y);
+	level_rows_encode(s, t, o->value[OPT_DATA], drawn, &r);
 	own.train = (part){n - held, r.X, r.Y, NULL};
 	levels_make(&own, o);
 	char *stays = take((size_t)D, 1);
@@ -303,15 +298,12 @@ static ptrdiff_t levels_drawn(const schema *s, const options *o, ptrdiff_t n)
 }
 
 /*  What --levels auto stands for; of other words the word. */
-static int levels_choose(dataset *d, const table *t, const options *o, const rows *train,
-		const schema *before)
+static int levels_choose(dataset *d, const table *t, const options *o, const rows *train)
 {
 	const schema *s = &d->s;
 	uint64_t seed = (uint64_t)option_integer(o, OPT_SEED, 0, LLONG_MAX) ^ 0x6c6576656cu;
 	int kind = option_choice(o, OPT_LEVELS), few = 0, many = 0, most = 0, kinds[2], count = 0;
 	if (kind != LEVELS_AUTO) return kind;
-	/* Of a version that had indicators only. */
-	if (before) return LEVELS_INDICATORS;
 	for (int i = 0; i < s->input_count; i++) {
 		few += levels_of(&s->inputs[i]) > 2 && levels_of(&s->inputs[i]) <= MANY_LEVELS;
 		many += levels_of(&s->inputs[i]) > MANY_LEVELS;
