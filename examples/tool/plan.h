@@ -14,7 +14,7 @@
 #ifndef TOOL_PLAN_H
 #define TOOL_PLAN_H
 
-#include "warm.h"
+#include "kernels.h"
 
 enum {
 	LEAST_SGPR = 256,
@@ -40,8 +40,8 @@ typedef struct plan {
 	int evidence;
 	/* SGPR: the operations of a pass over those of a pass of the first warm start. */
 	double pass;
-	/* Are there MANY_CLASSES? */
-	int many;
+	/* How many of class_options it decides, the first ones. */
+	int classes;
 	/* With --minutes that have room for a race before the training: operations for both, else 0, and
 	   the race's share; with exact candidates, which of exact_races, and the rows on which they race. */
 	double both, share;
@@ -309,15 +309,27 @@ static void fast_steps(options *o, ptrdiff_t rows)
 	option_store(o, OPT_NATGRAD_WARMUP, copy_text("20:1e-3"));
 }
 
-/*  Many classes begin with a kernel of this variance, without a warm start, whose regression on labels
-    makes it too small. */
-static const int of_many_classes[] = {OPT_KERNEL, OPT_NATGRAD_STEP, OPT_NATGRAD_WARMUP};
+/*  Of all operations, those that choose the kernel of classes. */
+static const double KERNEL_SHARE = 0.15;
 
-static void plan_classes(plan *p, options *o, const dataset *d)
+/*  What classes have; all of these are said where there are many. Those begin with a kernel of a large
+    variance, without a warm start, whose regression on labels makes it too small. */
+static const int class_options[] = {OPT_KERNEL, OPT_NATGRAD_STEP, OPT_NATGRAD_WARMUP};
+enum { CLASS_OPTIONS = sizeof class_options / sizeof *class_options };
+
+static void plan_classes(plan *p, options *o, const dataset *d, double budget)
 {
-	if (!has_many_classes(&d->s) || o->given[OPT_KERNEL] || o->given[OPT_WARM]) return;
-	p->many = 1;
-	option_store(o, OPT_KERNEL, copy_text("matern52(ard, variance=50)"));
+	odvgp_likelihood kind = d->s.likelihood;
+	int known = has_two_classes(kind) || has_class_functions(kind);
+	if (!known || o->given[OPT_KERNEL] || is_image(o) || o->value[OPT_RESUME]) return;
+	const char *kernel = kernel_choose(o, d, KERNEL_SHARE * budget, &p->flops);
+	p->classes = kernel != class_kernels[0];
+	option_store(o, OPT_KERNEL, copy_text(kernel));
+	if (!has_many_classes(&d->s) || o->given[OPT_WARM]) return;
+	char large[60];
+	snprintf(large, sizeof large, "%.*s, variance=50)", (int)strlen(kernel) - 1, kernel);
+	p->classes = CLASS_OPTIONS;
+	option_store(o, OPT_KERNEL, copy_text(large));
 	option_store(o, OPT_WARM, copy_text("off"));
 	fast_steps(o, d->train.n);
 }
@@ -400,7 +412,7 @@ static void plan_q(plan *p, options *o, double budget, const dataset *d, ptrdiff
 {
 	ptrdiff_t n = d->train.n, beta, gamma;
 	plan_q_points(n, distinct, &beta, &gamma);
-	double usual = n <= FEW_ROWS ? 600 : n < MANY_ROWS ? 1000 : 3000;
+	double all = budget, usual = n <= FEW_ROWS ? 600 : n < MANY_ROWS ? 1000 : 3000;
 	double mode = plan_mode(o, d, beta, gamma);
 	int many = mode > 0, grain = many ? 50 : 100;
 	if (many && !o->value[OPT_MINUTES]) budget /= 2;
@@ -416,7 +428,7 @@ static void plan_q(plan *p, options *o, double budget, const dataset *d, ptrdiff
 	if (gamma) plan_number(o, OPT_GAMMA, gamma);
 	plan_steps(p, o, floor(steps / grain) * grain);
 	p->flops += steps * step + mode;
-	plan_classes(p, o, d);
+	plan_classes(p, o, d, all);
 }
 
 /*  Before rows are split: --patience for many rows, which plan_make then finds. */
@@ -602,9 +614,9 @@ static void plan_print(const plan *p, const options *o, const dataset *d, const 
 				!same_value(o->value[ids[i]], option_list[ids[i]].preset))
 			fprintf(stderr, " --%s %s", option_list[ids[i]].name, o->value[ids[i]]);
 	if (scales_exact(o) || d->calibrates) fprintf(stderr, " --calibrate on");
-	for (size_t i = 0; p->many && i < sizeof of_many_classes / sizeof *of_many_classes; i++)
-		fprintf(stderr, " --%s \"%s\"", option_list[of_many_classes[i]].name,
-				o->value[of_many_classes[i]]);
+	for (int i = 0; i < p->classes; i++)
+		fprintf(stderr, " --%s \"%s\"", option_list[class_options[i]].name,
+				o->value[class_options[i]]);
 	double seconds = 0.5 + 1.2 * p->flops / fmax(1, measured_rate(w, 1)),
 		   limit = o->value[OPT_MINUTES] ? 60 * option_positive(o, OPT_MINUTES) : HUGE_VAL;
 	if (by_clock(o)) seconds = limit;

@@ -1,5 +1,5 @@
-/*  probe.h - a small model of some rows, and what it says of others: how --levels auto and --transform
-    auto choose. */
+/*  probe.h - a small model of some rows, and what it says of others: how --levels auto, --transform auto
+    and the kernel of classes are chosen. */
 #ifndef TOOL_PROBE_H
 #define TOOL_PROBE_H
 
@@ -15,40 +15,80 @@ typedef struct probe_rows {
 	double *X, *Y;
 } probe_rows;
 
-/*  log p of the rows held out by a sparse model of the others after `steps` of L-BFGS, or NULL and a
-    note. Rows are standardised. */
-static double *probe_logp(
-		const probe_rows *r, const char *kernel, ptrdiff_t steps, odvgp_isa isa, bytes *notes)
+/*  Draws `count` training rows, a quarter of them held out, and gives the first `most` classes a column
+    each: 0 and 1. */
+static probe_rows probe_make(const dataset *d, ptrdiff_t count, int most, uint64_t seed)
+{
+	const schema *s = &d->s;
+	const part *p = &d->train;
+	int classes = has_classes(s->likelihood) ? s->targets[0].level_count : 0;
+	probe_rows r = {smaller(p->n, count), 0, s->D,
+			classes ? smaller(classes, most) : s->target_count, NULL, NULL};
+	r.held = r.n / 4;
+	r.X = take_doubles(r.n, s->D);
+	r.Y = take_doubles(r.n, r.P);
+	for (tile t = {0}; next_tile(&t, p, d->disk, TILE_X | TILE_Y);)
+		for (ptrdiff_t i = 0, to; i < t.n; i++) {
+			if ((to = permute(seed, p->n, t.first + i)) >= r.n) continue;
+			memcpy(r.X + to * s->D, t.X + i * s->D, (size_t)s->D * sizeof *r.X);
+			for (ptrdiff_t k = 0; k < r.P; k++)
+				r.Y[to * r.P + k] = classes ? (double)((ptrdiff_t)t.Y[i] == k) : t.Y[i * r.P + k];
+		}
+	return r;
+}
+
+/*  A sparse model with at most so many points of the rows that are not held out, after `steps` of
+    L-BFGS; returns a server's block, which the caller frees, or NULL. */
+static void *probe_fit(const probe_rows *r, const char *kernel, ptrdiff_t points, ptrdiff_t steps,
+		odvgp_isa isa, odvgp_server *server, odvgp_info *info)
 {
 	ptrdiff_t n = r->n - r->held;
-	odvgp_config c = odvgp_config_defaults(n, r->D, r->P, smaller(PROBE_POINTS, n / 4), 0);
+	odvgp_config c = odvgp_config_defaults(n, r->D, r->P, smaller(points, n / 4), 0);
 	c.layer[0].kernel = kernel;
 	c.objective = ODVGP_OBJECTIVE_COLLAPSED;
 	c.optim.batch = n;
 	c.isa = isa;
 	c.optim.kind = ODVGP_OPTIMIZER_LBFGS;
-	odvgp_info info = no_info;
 	odvgp_model *m = NULL;
-	double *logp = take_doubles(r->held, 1);
-	odvgp_status bad = odvgp_model_create(&m, &c, r->X, r->Y, NULL, &info);
-	if (!bad) bad = odvgp_fit(m, r->X, r->Y, steps, NULL, &info);
+	odvgp_status bad = odvgp_model_create(&m, &c, r->X, r->Y, NULL, info);
+	if (!bad) bad = odvgp_fit(m, r->X, r->Y, steps, NULL, info);
 	size_t size = bad ? 0 : odvgp_fit_q_scratch(m, NULL),
 		   block_size = bad ? 0 : odvgp_predictor_size(m, NULL);
 	void *scratch = take(size, 1), *block = take(block_size, 1);
-	odvgp_server server;
-	if (!bad) bad = odvgp_fit_q(m, r->X, r->Y, NULL, scratch, size, &info);
-	if (!bad) bad = odvgp_freeze(m, NULL, block, block_size, &info);
-	if (!bad) bad = odvgp_server_from_block(&server, block, block_size, isa, &info);
+	if (!bad) bad = odvgp_fit_q(m, r->X, r->Y, NULL, scratch, size, info);
+	if (!bad) bad = odvgp_freeze(m, NULL, block, block_size, info);
+	if (!bad) bad = odvgp_server_from_block(server, block, block_size, isa, info);
 	free(scratch);
-	size = bad ? 0 : odvgp_predict_scratch(&server, 256, NULL);
-	scratch = take(size, 1);
+	if (m) odvgp_model_free(m);
+	if (!bad) return block;
+	free(block);
+	return NULL;
+}
+
+static void probe_left_out(bytes *notes, const odvgp_info *info)
+{
+	bytes_print(notes, "note: one comparison on rows held out is left out: %s\n", info->text);
+}
+
+/*  log p of the rows held out by a model with PROBE_POINTS points, or NULL and a note. Rows are
+    standardised. */
+static double *probe_logp(
+		const probe_rows *r, const char *kernel, ptrdiff_t steps, odvgp_isa isa, bytes *notes)
+{
+	ptrdiff_t n = r->n - r->held;
+	odvgp_info info = no_info;
+	odvgp_server server;
+	void *block = probe_fit(r, kernel, PROBE_POINTS, steps, isa, &server, &info);
+	double *logp = take_doubles(r->held, 1);
+	odvgp_status bad = block ? ODVGP_OK : info.status;
+	size_t size = bad ? 0 : odvgp_predict_scratch(&server, 256, NULL);
+	void *scratch = take(size, 1);
 	if (!bad)
 		bad = odvgp_predict_logp(&server, r->X + n * r->D, r->Y + n * r->P, r->held, logp, scratch,
 				size, &info);
-	if (m) odvgp_model_free(m);
 	free(scratch), free(block);
 	if (!bad) return logp;
-	bytes_print(notes, "note: one comparison on rows held out is left out: %s\n", info.text);
+	probe_left_out(notes, &info);
 	free(logp);
 	return NULL;
 }

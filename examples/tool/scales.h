@@ -146,27 +146,6 @@ static char *transform_proposal(const dataset *d)
 
 enum { TRANSFORM_STEPS = 40, PROBE_CLASSES = 10 };
 
-/*  Draws the rows, and gives classes a column each: 0 and 1. */
-static probe_rows probe_make(const dataset *d, uint64_t seed)
-{
-	const schema *s = &d->s;
-	const part *p = &d->train;
-	int classes = has_classes(s->likelihood) ? s->targets[0].level_count : 0;
-	probe_rows r = {smaller(p->n, PROBE_ROWS), 0, s->D,
-			classes ? smaller(classes, PROBE_CLASSES) : s->target_count, NULL, NULL};
-	r.held = r.n / 4;
-	r.X = take_doubles(r.n, s->D);
-	r.Y = take_doubles(r.n, r.P);
-	for (tile t = {0}; next_tile(&t, p, d->disk, TILE_X | TILE_Y);)
-		for (ptrdiff_t i = 0, to; i < t.n; i++) {
-			if ((to = permute(seed, p->n, t.first + i)) >= r.n) continue;
-			memcpy(r.X + to * s->D, t.X + i * s->D, (size_t)s->D * sizeof *r.X);
-			for (ptrdiff_t k = 0; k < r.P; k++)
-				r.Y[to * r.P + k] = classes ? (double)((ptrdiff_t)t.Y[i] == k) : t.Y[i * r.P + k];
-		}
-	return r;
-}
-
 /*  log p of the held rows by a sparse model of the others whose columns are transformed as the list
     says, or NULL. */
 static double *probe_transformed(
@@ -204,7 +183,7 @@ static char *transform_choose(dataset *d, const table *t, const options *o)
 			copy_text("all=asinh"), copy_text("all=linear")};
 	int best = 0;
 	double most = 0;
-	probe_rows r = probe_make(d, seed);
+	probe_rows r = probe_make(d, PROBE_ROWS, PROBE_CLASSES, seed);
 	double *without = r.held >= 10 ? probe_transformed(&r, d, t, list[0], isa_of(o)) : NULL;
 	for (int k = 1; k < LISTS && without; k++) {
 		double *logp = list[k] ? probe_transformed(&r, d, t, list[k], isa_of(o)) : NULL, error;

@@ -152,6 +152,25 @@ if full; then
     "$tool" train --data rows.csv --minutes 0.001 --threads 1 --model t.odvgp >t.txt 2>err.txt
     check "auto: many classes of many rows get shorter natural steps" grep -q ' --natgrad-step "0.19-0.047"' err.txt
 fi
+# Borders along each of six inputs, and round ones: the kernel that classes begin with.
+awk 'BEGIN { srand(11); print "a,b,c,d,e,f,kind"; for (i = 0; i < 1500; i++) { s = ""; k = 0
+    for (j = 0; j < 6; j++) { x = exp(3 * rand()); s = s x ","; k += x > 5 } print s "k" int(k / 2) } }' </dev/null >borders.csv
+awk 'BEGIN { srand(11); print "a,b,c,kind"; for (i = 0; i < 800; i++) { a = rand(); b = rand(); c = rand()
+    print a "," b "," c ",k" int(3 * (a * a + b * b + (c - 0.5) ^ 2)) % 2 } }' </dev/null >round.csv
+first() { data=$1; shift; "$tool" train --data $data --target kind --minutes 0.03 --threads 1 --model t.odvgp "$@" >t.txt 2>err.txt; }
+first borders.csv
+grep '^auto: laplacian' err.txt >chosen.txt
+check "auto: labels with borders along the inputs begin with laplacian" grep -q '^auto: 1500 rows: .* --kernel "laplacian(ard)"; ' err.txt
+check "auto: and the model has it" sh -c '"$1" info --model t.odvgp | grep -q "^kernel *laplacian("' sh "$tool"
+if full; then
+    "$tool" convert borders.csv borders.odvt >t.txt 2>err.txt
+    first borders.odvt --memory 1k
+    check "auto: from rows on the disk the same" sh -c 'grep "^auto: laplacian" err.txt | cmp - chosen.txt'
+fi
+first round.csv
+check "auto: round ones do not" sh -c 'grep -q "^auto: laplacian(ard) -0" err.txt && ! grep -q -e "--kernel" err.txt'
+first borders.csv --kernel "rbf(ard)"
+check "auto: nothing is compared where --kernel is given" sh -c 'grep -q "^auto: 1500 rows" err.txt && ! grep -q laplacian err.txt'
 for inputs in $(full && echo a) a,b; do
     train --data long-names.csv --features $inputs --model t.odvgp --beta 12 --iters $(size 10 2) --basis coupled --warm off --set lik.nodes=$(size 6 3) \
         --plot curves.svg >t.txt
