@@ -518,6 +518,8 @@ static options options_copy(const options *o)
 /*  What a candidate has besides the plan's: NULL, 0. `rows`: of training, from and to. */
 typedef struct variant {
 	int classes;
+	/* 1: only of fewer than MANY_CLASSES. */
+	int few;
 	ptrdiff_t from, to;
 	/* 1: only where folds score. */
 	int folds;
@@ -586,6 +588,7 @@ static const variant variants[] = {
 		{FEW, SOLVE},
 		{FEW, SHORT},
 		{FEW, LINEAR},
+		{CLASSES, .few = 1, .kernel = "matern52(ard)"},
 		{CLASSES, .kernel = "matern52(ard, variance=50)", .warm = "off", .fast = 1},
 		{CLASSES, .kernel = "laplacian(ard, variance=50)", .warm = "off", .fast = 1},
 		{CLASSES, .kernel = "matern52(ard, variance=200)", .warm = "off", .fast = 1},
@@ -909,6 +912,8 @@ static void candidate_add(choice *c, const variant *v)
 	if (beta) plan_number(o, OPT_BETA, beta);
 	if (gamma) plan_number(o, OPT_GAMMA, gamma);
 	variant_store(o, OPT_KERNEL, v->kernel);
+	if (v->classes && !v->kernel && !has_many_classes(&c->fit.s))
+		variant_store(o, OPT_KERNEL, c->o[0].value[OPT_KERNEL]);
 	/* An exact one of few rows begins as the first one does, unless its lengthscales mean another
 	   distance; of more rows with the evidence of some. */
 	int exact = is_exact(basis_of(o)), city = v->kernel && strstr(v->kernel, "laplacian"),
@@ -955,7 +960,7 @@ static int variant_fits(const choice *c, const variant *v)
 	/* Rows at the same few points are as well served by these. */
 	if (exact && !c->fold && c->distinct <= c->fit.train.n / 2) return 0;
 	if (v->classes != has_classes(c->fit.s.likelihood) || c->rows <= v->from || c->rows > v->to ||
-			(v->folds && !c->fold))
+			(v->folds && !c->fold) || (v->few && has_many_classes(&c->fit.s)))
 		return 0;
 	for (int k = 0; k < c->r.count; k++) targets &= !c->target[k].kind;
 	if (v->target && (!targets || v->target != c->target_kind)) return 0;

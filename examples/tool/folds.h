@@ -33,6 +33,8 @@ typedef struct cross_validation {
 	int *levels;
 	/* The basis in training. */
 	int current;
+	/* Operations that may choose the kernel of classes without each fold; 0: it is not chosen. */
+	double room;
 } cross_validation;
 
 /*  The mean over the folds that ended, and its standard error. */
@@ -218,6 +220,15 @@ static void fold_data(cross_validation *v)
 	die_about = NULL;
 }
 
+/*  --basis auto chooses the kernel of classes without the rows that test it: for the first fold the plan
+    has, the others have it chosen here. */
+static void fold_kernel(cross_validation *v)
+{
+	if (!(v->room > 0) || stop_signal || !v->all.o->fold) return;
+	for (int i = 0; i < v->all.count; i++)
+		plan_kernel(&v->all.list[i].o, &v->all.d, &v->all.w, v->room);
+}
+
 /*  Makes the data and all models of each fold once, before the first is trained: what is wrong with
     the last one should not cost the time of the others. */
 static void folds_try(cross_validation *v, options *o, bytes *notes)
@@ -267,6 +278,7 @@ static int run_folds(options *o, int command)
 			option_store(o, OPT_CALIBRATE, copy_text(all->d.calibrates ? "on" : "off"));
 		plan p = plan_make(o, &all->d, &all->w, 0);
 		plan_print(&p, o, &all->d, &all->w);
+		v.room = p.room;
 		option_store(o, OPT_BASES, copy_text(o->value[OPT_BASIS]));
 		candidates_parse(all);
 	}
@@ -280,6 +292,7 @@ static int run_folds(options *o, int command)
 	for (o->fold = 0; o->fold < v.folds; o->fold++) {
 		if (!stop_signal) fold_data(&v);
 		if (!o->fold) compare_start(all, &notes);
+		fold_kernel(&v);
 		for (int i = 0; i < all->count; i++) fold_train(&v, i);
 	}
 	die_first = NULL;

@@ -2,7 +2,8 @@
     about how long they take.
 
     The choice is a formula in counted operations, never in seconds, unless --minutes is given: the
-    same data get the same options on every machine, but for what a race (choose.h) makes of them.
+    same data get the same options on every machine, but for what a race (choose.h) makes of them and
+    the kernel of classes (kernels.h), which few rows decide.
     bench/first_hour.md has the experiments.
 
     A pass of the collapsed bound over n rows with M points takes about 8 n M^2 operations. SGPR
@@ -40,8 +41,9 @@ typedef struct plan {
 	int evidence;
 	/* SGPR: the operations of a pass over those of a pass of the first warm start. */
 	double pass;
-	/* How many of class_options it decides, the first ones. */
+	/* How many leading entries of class_options it sets; operations that may choose the first one. */
 	int classes;
+	double room;
 	/* With --minutes that have room for a race before the training: operations for both, else 0, and
 	   the race's share; with exact candidates, which of exact_races, and the rows on which they race. */
 	double both, share;
@@ -309,29 +311,45 @@ static void fast_steps(options *o, ptrdiff_t rows)
 	option_store(o, OPT_NATGRAD_WARMUP, copy_text("20:1e-3"));
 }
 
-/*  Of all operations, those that choose the kernel of classes. */
+/*  The part of the operations that choosing the kernel of classes may take. */
 static const double KERNEL_SHARE = 0.15;
 
-/*  What classes have; all of these are said where there are many. Those begin with a kernel of a large
-    variance, without a warm start, whose regression on labels makes it too small. */
+/*  Options that a plan sets for classes; all of them where there are many. Those begin with a kernel
+    of a large variance, without a warm start, whose regression on labels makes it too small. */
 static const int class_options[] = {OPT_KERNEL, OPT_NATGRAD_STEP, OPT_NATGRAD_WARMUP};
 enum { CLASS_OPTIONS = sizeof class_options / sizeof *class_options };
 
-static void plan_classes(plan *p, options *o, const dataset *d, double budget)
+static int begins_large(const options *o, const dataset *d)
 {
-	odvgp_likelihood kind = d->s.likelihood;
-	int known = has_two_classes(kind) || has_class_functions(kind);
-	if (!known || o->given[OPT_KERNEL] || is_image(o) || o->value[OPT_RESUME]) return;
-	const char *kernel = kernel_choose(o, d, KERNEL_SHARE * budget, &p->flops);
-	p->classes = kernel != class_kernels[0];
-	option_store(o, OPT_KERNEL, copy_text(kernel));
-	if (!has_many_classes(&d->s) || o->given[OPT_WARM]) return;
-	char large[60];
-	snprintf(large, sizeof large, "%.*s, variance=50)", (int)strlen(kernel) - 1, kernel);
-	p->classes = CLASS_OPTIONS;
-	option_store(o, OPT_KERNEL, copy_text(large));
-	option_store(o, OPT_WARM, copy_text("off"));
-	fast_steps(o, d->train.n);
+	return has_many_classes(&d->s) && !o->given[OPT_WARM];
+}
+
+/*  Chooses the kernel of classes and stores it. Is it another one than the default? */
+static int plan_kernel(options *o, const dataset *d, const workers *w, double room)
+{
+	char text[60];
+	double limit = o->value[OPT_MINUTES] ? 60 * option_positive(o, OPT_MINUTES) : HUGE_VAL;
+	watch_allow(w->watch, now() + 2 * KERNEL_SHARE * limit, 0);
+	const char *kernel = kernel_choose(o, d, w, room);
+	watch_allow(w->watch, HUGE_VAL, 0);
+	snprintf(text, sizeof text, "%.*s%s)", (int)strlen(kernel) - 1, kernel,
+			begins_large(o, d) ? ", variance=50" : "");
+	option_store(o, OPT_KERNEL, copy_text(text));
+	return kernel != class_kernels[0];
+}
+
+/*  What is left of the operations once it is chosen. */
+static double plan_classes(
+		plan *p, options *o, const dataset *d, const workers *w, double budget)
+{
+	p->room = KERNEL_SHARE * budget;
+	p->classes = plan_kernel(o, d, w, p->room);
+	if (begins_large(o, d)) {
+		p->classes = CLASS_OPTIONS;
+		option_store(o, OPT_WARM, copy_text("off"));
+		fast_steps(o, d->train.n);
+	}
+	return o->value[OPT_MINUTES] ? budget - kernel_flops(d, (double)kernel_rows(d, p->room)) : budget;
 }
 
 /*  Operations of a step. */
@@ -412,7 +430,7 @@ static void plan_q(plan *p, options *o, double budget, const dataset *d, ptrdiff
 {
 	ptrdiff_t n = d->train.n, beta, gamma;
 	plan_q_points(n, distinct, &beta, &gamma);
-	double all = budget, usual = n <= FEW_ROWS ? 600 : n < MANY_ROWS ? 1000 : 3000;
+	double usual = n <= FEW_ROWS ? 600 : n < MANY_ROWS ? 1000 : 3000;
 	double mode = plan_mode(o, d, beta, gamma);
 	int many = mode > 0, grain = many ? 50 : 100;
 	if (many && !o->value[OPT_MINUTES]) budget /= 2;
@@ -428,7 +446,6 @@ static void plan_q(plan *p, options *o, double budget, const dataset *d, ptrdiff
 	if (gamma) plan_number(o, OPT_GAMMA, gamma);
 	plan_steps(p, o, floor(steps / grain) * grain);
 	p->flops += steps * step + mode;
-	plan_classes(p, o, d, all);
 }
 
 /*  Before rows are split: --patience for many rows, which plan_make then finds. */
@@ -454,6 +471,7 @@ static plan plan_make(options *o, const dataset *d, const workers *w, double rac
 	ptrdiff_t n = d->train.n, distinct = distinct_rows(d);
 	if (o->value[OPT_MINUTES]) p.rate = measured_rate(w, 0);
 	double budget = plan_budget(o, (double)n, p.rate);
+	if (kernel_is_open(o, d)) budget = plan_classes(&p, o, d, w, budget);
 	double D = kernel_width(o->value[OPT_KERNEL], (double)d->s.D);
 	if (o->value[OPT_MINUTES] && race > 0) plan_race(&p, o, d, D, distinct, budget, race);
 	double all = budget;

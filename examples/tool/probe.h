@@ -15,7 +15,7 @@ typedef struct probe_rows {
 	double *X, *Y;
 } probe_rows;
 
-/*  Draws `count` training rows, a quarter of them held out, and gives the first `most` classes a column
+/*  Draws at most `count` training rows, a quarter of them held out, and gives the first `most` classes a column
     each: 0 and 1. */
 static probe_rows probe_make(const dataset *d, ptrdiff_t count, int most, uint64_t seed)
 {
@@ -37,37 +37,42 @@ static probe_rows probe_make(const dataset *d, ptrdiff_t count, int most, uint64
 	return r;
 }
 
-/*  A sparse model with at most so many points of the rows that are not held out, after `steps` of
-    L-BFGS; returns a server's block, which the caller frees, or NULL. */
-static void *probe_fit(const probe_rows *r, const char *kernel, ptrdiff_t points, ptrdiff_t steps,
-		odvgp_isa isa, odvgp_server *server, odvgp_info *info)
+/*  How a probe is fit: at most so many points, steps of L-BFGS; threads, watch: or NULL. */
+typedef struct probe_way {
+	const char *kernel;
+	ptrdiff_t points, steps;
+	odvgp_isa isa;
+	const odvgp_threads *threads;
+	const odvgp_watch *watch;
+} probe_way;
+
+/*  A sparse model of the rows that are not held out; returns a server's block, which the caller frees,
+    or NULL. */
+static void *probe_fit(
+		const probe_rows *r, const probe_way *way, odvgp_server *server, odvgp_info *info)
 {
 	ptrdiff_t n = r->n - r->held;
-	odvgp_config c = odvgp_config_defaults(n, r->D, r->P, smaller(points, n / 4), 0);
-	c.layer[0].kernel = kernel;
+	odvgp_config c = odvgp_config_defaults(n, r->D, r->P, smaller(way->points, n / 4), 0);
+	c.layer[0].kernel = way->kernel;
 	c.objective = ODVGP_OBJECTIVE_COLLAPSED;
 	c.optim.batch = n;
-	c.isa = isa;
+	c.isa = way->isa;
 	c.optim.kind = ODVGP_OPTIMIZER_LBFGS;
+	if (way->threads) c.threads = *way->threads;
 	odvgp_model *m = NULL;
 	odvgp_status bad = odvgp_model_create(&m, &c, r->X, r->Y, NULL, info);
-	if (!bad) bad = odvgp_fit(m, r->X, r->Y, steps, NULL, info);
+	if (!bad) bad = odvgp_fit(m, r->X, r->Y, way->steps, way->watch, info);
 	size_t size = bad ? 0 : odvgp_fit_q_scratch(m, NULL),
 		   block_size = bad ? 0 : odvgp_predictor_size(m, NULL);
 	void *scratch = take(size, 1), *block = take(block_size, 1);
 	if (!bad) bad = odvgp_fit_q(m, r->X, r->Y, NULL, scratch, size, info);
 	if (!bad) bad = odvgp_freeze(m, NULL, block, block_size, info);
-	if (!bad) bad = odvgp_server_from_block(server, block, block_size, isa, info);
+	if (!bad) bad = odvgp_server_from_block(server, block, block_size, way->isa, info);
 	free(scratch);
 	if (m) odvgp_model_free(m);
 	if (!bad) return block;
 	free(block);
 	return NULL;
-}
-
-static void probe_left_out(bytes *notes, const odvgp_info *info)
-{
-	bytes_print(notes, "note: one comparison on rows held out is left out: %s\n", info->text);
 }
 
 /*  log p of the rows held out by a model with PROBE_POINTS points, or NULL and a note. Rows are
@@ -78,7 +83,8 @@ static double *probe_logp(
 	ptrdiff_t n = r->n - r->held;
 	odvgp_info info = no_info;
 	odvgp_server server;
-	void *block = probe_fit(r, kernel, PROBE_POINTS, steps, isa, &server, &info);
+	probe_way way = {kernel, PROBE_POINTS, steps, isa, NULL, NULL};
+	void *block = probe_fit(r, &way, &server, &info);
 	double *logp = take_doubles(r->held, 1);
 	odvgp_status bad = block ? ODVGP_OK : info.status;
 	size_t size = bad ? 0 : odvgp_predict_scratch(&server, 256, NULL);
@@ -88,7 +94,7 @@ static double *probe_logp(
 				size, &info);
 	free(scratch), free(block);
 	if (!bad) return logp;
-	probe_left_out(notes, &info);
+	bytes_print(notes, "note: one comparison on rows held out is left out: %s\n", info.text);
 	free(logp);
 	return NULL;
 }

@@ -153,24 +153,31 @@ if full; then
     check "auto: many classes of many rows get shorter natural steps" grep -q ' --natgrad-step "0.19-0.047"' err.txt
 fi
 # Borders along each of six inputs, and round ones: the kernel that classes begin with.
-awk 'BEGIN { srand(11); print "a,b,c,d,e,f,kind"; for (i = 0; i < 1500; i++) { s = ""; k = 0
-    for (j = 0; j < 6; j++) { x = exp(3 * rand()); s = s x ","; k += x > 5 } print s "k" int(k / 2) } }' </dev/null >borders.csv
-awk 'BEGIN { srand(11); print "a,b,c,kind"; for (i = 0; i < 800; i++) { a = rand(); b = rand(); c = rand()
+uniform='function uniform() { seed = seed * 16807 % 2147483647; return seed / 2147483647 }'
+awk "$uniform"' BEGIN { seed = 5; print "a,b,c,d,e,f,kind"; for (i = 0; i < 600; i++) { s = ""; k = 0
+    for (j = 0; j < 6; j++) { x = exp(3 * uniform()); s = s x ","; k += x > 5 } print s "k" int(k / 4) } }' </dev/null >borders.csv
+awk "$uniform"' BEGIN { seed = 5; print "a,b,c,kind"; for (i = 0; i < 600; i++) { a = uniform(); b = uniform(); c = uniform()
     print a "," b "," c ",k" int(3 * (a * a + b * b + (c - 0.5) ^ 2)) % 2 } }' </dev/null >round.csv
-first() { data=$1; shift; "$tool" train --data $data --target kind --minutes 0.03 --threads 1 --model t.odvgp "$@" >t.txt 2>err.txt; }
-first borders.csv
-grep '^auto: laplacian' err.txt >chosen.txt
-check "auto: labels with borders along the inputs begin with laplacian" grep -q '^auto: 1500 rows: .* --kernel "laplacian(ard)"; ' err.txt
-check "auto: and the model has it" sh -c '"$1" info --model t.odvgp | grep -q "^kernel *laplacian("' sh "$tool"
+first() { data=$1; shift; "$tool" train --data "$data" --target kind --auto-tries 1 --beta 20 --threads 1 --model t.odvgp "$@" >t.txt 2>err.txt; }
 if full; then
+    first borders.csv
+    grep '^auto: laplacian' err.txt >chosen.txt
+    check "auto: labels with borders along the inputs begin with laplacian" grep -q '^auto: 600 rows: .* --kernel "laplacian(ard)"; ' err.txt
+    check "auto: and the model has it" sh -c '"$1" info --model t.odvgp | grep -q "^kernel *laplacian("' sh "$tool"
     "$tool" convert borders.csv borders.odvt >t.txt 2>err.txt
     first borders.odvt --memory 1k
     check "auto: from rows on the disk the same" sh -c 'grep "^auto: laplacian" err.txt | cmp - chosen.txt'
+    first borders.csv --threads 2
+    check "auto: with two threads the same" sh -c 'grep "^auto: laplacian" err.txt | cmp - chosen.txt'
+    first borders.csv --class-weights k0=0.001,k1=1
+    check "auto: labels count by the weights of their classes" sh -c 'grep -q "^auto: laplacian" err.txt && ! grep "^auto: laplacian" err.txt | cmp - chosen.txt'
+    first round.csv
+    check "auto: round ones do not" sh -c 'grep -q "^auto: laplacian(ard) gains -" err.txt && ! grep -q -e "--kernel" err.txt'
+    "$tool" train --data borders.csv --target kind --beta 20 --folds 3 --threads 1 >t.txt 2>err.txt
+    check "auto: each fold has its own comparison" test "$(grep -c '^auto: laplacian' err.txt)" = 3
 fi
-first round.csv
-check "auto: round ones do not" sh -c 'grep -q "^auto: laplacian(ard) -0" err.txt && ! grep -q -e "--kernel" err.txt'
 first borders.csv --kernel "rbf(ard)"
-check "auto: nothing is compared where --kernel is given" sh -c 'grep -q "^auto: 1500 rows" err.txt && ! grep -q laplacian err.txt'
+check "auto: nothing is compared where --kernel is given" sh -c 'grep -q "^auto: 600 rows" err.txt && ! grep -q laplacian err.txt'
 for inputs in $(full && echo a) a,b; do
     train --data long-names.csv --features $inputs --model t.odvgp --beta 12 --iters $(size 10 2) --basis coupled --warm off --set lik.nodes=$(size 6 3) \
         --plot curves.svg >t.txt
