@@ -44,12 +44,13 @@ static double labels_logp(
 	return total;
 }
 
-/*  The same with the best t of a grid. */
+/*  The same with the best t of a grid, 0.5 to 320. */
 static void labels_score(
 		const probe_rows *r, const double *f, const double *weight, double *logp)
 {
-	double best = -HUGE_VAL, at = 0;
-	for (double t = 0.5; t < 400; t *= 1.25) {
+	enum { GRID = 30 };
+	double best = -HUGE_VAL, at = 0, t = 0.5;
+	for (int k = 0; k < GRID; k++, t *= 1.25) {
 		double sum = labels_logp(r, f, weight, t, logp);
 		if (sum > best) best = sum, at = t;
 	}
