@@ -111,7 +111,7 @@ static int kernel_is_open(const options *o, const dataset *d)
 }
 
 /*  The kernel of class_kernels that predicts held labels best: the first one, unless the gain exceeds
-    its standard error. In at most `room` operations. */
+    its standard error and RACE_TIE. In at most `room` operations. */
 static const char *kernel_choose(
 		const options *o, const dataset *d, const workers *w, double room)
 {
@@ -140,7 +140,7 @@ static const char *kernel_choose(
 		if (!o->given[OPT_QUIET])
 			fprintf(stderr, "auto: %s gains %.3g nats per held-out label over %s (standard error %.2g)\n",
 					class_kernels[k], gain, class_kernels[0], error);
-		if (gain > error && gain > most) best = k, most = gain;
+		if (gain > fmax(error, RACE_TIE) && gain > most) best = k, most = gain;
 		free(logp);
 	}
 	free(first), free(mean), free(r.X), free(r.Y);
