@@ -519,7 +519,7 @@ static options options_copy(const options *o)
 typedef struct variant {
 	int classes;
 	/* 1: only of fewer than MANY_CLASSES. */
-	int few;
+	int few_classes;
 	ptrdiff_t from, to;
 	/* 1: only where folds score. */
 	int folds;
@@ -588,7 +588,7 @@ static const variant variants[] = {
 		{FEW, SOLVE},
 		{FEW, SHORT},
 		{FEW, LINEAR},
-		{CLASSES, .few = 1, .kernel = "matern52(ard)"},
+		{CLASSES, .few_classes = 1, .kernel = "matern52(ard)"},
 		{CLASSES, .kernel = "matern52(ard, variance=50)", .warm = "off", .fast = 1},
 		{CLASSES, .kernel = "laplacian(ard, variance=50)", .warm = "off", .fast = 1},
 		{CLASSES, .kernel = "matern52(ard, variance=200)", .warm = "off", .fast = 1},
@@ -960,7 +960,7 @@ static int variant_fits(const choice *c, const variant *v)
 	/* Rows at the same few points are as well served by these. */
 	if (exact && !c->fold && c->distinct <= c->fit.train.n / 2) return 0;
 	if (v->classes != has_classes(c->fit.s.likelihood) || c->rows <= v->from || c->rows > v->to ||
-			(v->folds && !c->fold) || (v->few && has_many_classes(&c->fit.s)))
+			(v->folds && !c->fold) || (v->few_classes && has_many_classes(&c->fit.s)))
 		return 0;
 	for (int k = 0; k < c->r.count; k++) targets &= !c->target[k].kind;
 	if (v->target && (!targets || v->target != c->target_kind)) return 0;
