@@ -164,6 +164,9 @@ if full; then
     grep '^auto: laplacian' err.txt >chosen.txt
     check "auto: labels with borders along the inputs begin with laplacian" grep -q '^auto: 600 rows: .* --kernel "laplacian(ard)"; ' err.txt
     check "auto: and the model has it" sh -c '"$1" info --model t.odvgp | grep -q "^kernel *laplacian("' sh "$tool"
+    "$tool" train --data borders.csv --target kind --auto-tries 2 --threads 1 --model t.odvgp >t.txt 2>err.txt
+    check "auto: matern52 races beside it, and loses" sh -c 'grep -q "^  coupled 200 matern52(ard)  *step" err.txt &&
+        grep -q "^  coupled 200  .*chosen" err.txt && grep -q "^auto: .* --kernel \"laplacian(ard)\"" err.txt'
     "$tool" convert borders.csv borders.odvt >t.txt 2>err.txt
     first borders.odvt --memory 1k
     check "auto: from rows on the disk the same" sh -c 'grep "^auto: laplacian" err.txt | cmp - chosen.txt'
