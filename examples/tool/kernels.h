@@ -30,14 +30,15 @@ static double labels_logp(
 	const double *y = r->Y + (r->n - held) * P;
 	double total = 0;
 	for (ptrdiff_t i = 0; i < held; i++) {
-		double most = -HUGE_VAL, sum = 0;
-		ptrdiff_t own = 0;
+		ptrdiff_t own = 0, top = 0;
+		double others = 0;
 		for (ptrdiff_t k = 0; k < P; k++) {
-			most = fmax(most, t * f[k * held + i]);
 			if (y[i * P + k] > 0.5) own = k;
+			if (f[k * held + i] > f[top * held + i]) top = k;
 		}
-		for (ptrdiff_t k = 0; k < P; k++) sum += exp(t * f[k * held + i] - most);
-		logp[i] = t * f[own * held + i] - most - log(sum);
+		for (ptrdiff_t k = 0; k < P; k++)
+			if (k != top) others += exp(t * (f[k * held + i] - f[top * held + i]));
+		logp[i] = t * (f[own * held + i] - f[top * held + i]) - log1p(others);
 		if (weight) logp[i] *= weight[own];
 		total += logp[i];
 	}
