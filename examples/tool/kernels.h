@@ -91,9 +91,9 @@ static double *labels_probe(const probe_rows *r, const double *mean, const doubl
 static double kernel_flops(const dataset *d, double rows)
 {
 	double fit = 0.75 * rows, M = floor(rows / KERNEL_ROWS_A_POINT),
-		   P = (double)d->s.targets[0].level_count;
-	return CLASS_KERNELS * (1.25 * KERNEL_STEPS * (pass_flops(fit, M, (double)d->s.D) + 8 * fit * M * P) +
-								   4 * P * M * M * M);
+		   P = (double)d->s.targets[0].level_count,
+		   pass = pass_flops(fit, M, (double)d->s.D) + 8 * fit * M * P;
+	return CLASS_KERNELS * (1.25 * KERNEL_STEPS * pass + 4 * P * M * M * M);
 }
 
 /*  The rows that fit in `room` operations; 0: fewer than KERNEL_LEAST_ROWS. */

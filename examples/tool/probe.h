@@ -15,8 +15,8 @@ typedef struct probe_rows {
 	double *X, *Y;
 } probe_rows;
 
-/*  Draws at most `count` training rows, a quarter of them held out, and gives the first `most` classes a column
-    each: 0 and 1. */
+/*  Draws at most `count` training rows, a quarter of them held out, and gives the first `most` classes
+    a column each: 0 and 1. */
 static probe_rows probe_make(const dataset *d, ptrdiff_t count, int most, uint64_t seed)
 {
 	const schema *s = &d->s;
