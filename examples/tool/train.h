@@ -1271,10 +1271,14 @@ static scaling unscaled(void)
 /*  So much of a row more has another label than the rows held out: what has not been seen in a few
     hundred may be in the next ones, and a mean of 9 standard deviations would give it exp(-42). */
 static const double SCALING_WRONG = 0.1, SCALING_FINE = 0.04, SCALING_COARSE = 0.06;
+/*  Standard deviations of their priors, whose mean is 0: of that of f's mean above 0, and else
+    (bench/results/classes-mode.txt); steps at most. */
+static const double SCALING_MORE = 0.3, SCALING_LESS = 1;
+enum { SCALING_STEPS = 20 };
 
 /*  Scores the scaling `of` by the validation rows, whose targets the library sees as Y, with priors:
-    N(0, 1) of both logarithms, since a few rows that are all right should not make them infinite, and
-    SCALING_WRONG. The model becomes again what t->before is. */
+    normal ones of both logarithms, where a larger mean has to be clearer, since the few rows that are
+    wrong decide, and SCALING_WRONG. The model becomes again what t->before is. */
 static void scaling_try(training *t, double *Y, scaling *of)
 {
 	const part *p = &t->d->valid;
@@ -1299,38 +1303,87 @@ static void scaling_try(training *t, double *Y, scaling *of)
 	}
 	of->logp = logp;
 	of->loglik = sum / (double)p->n;
-	of->score = (sum + SCALING_WRONG * wrong - 0.5 * (of->mean * of->mean + of->sd * of->sd)) /
-				(double)p->n;
+	double mean = of->mean / (of->mean > 0 ? SCALING_MORE : SCALING_LESS),
+		   sd = of->sd / SCALING_LESS;
+	of->score = (sum + SCALING_WRONG * wrong - 0.5 * (mean * mean + sd * sd)) / (double)p->n;
 }
 
-/*  The best scaling, by steps from `best` along both together and along the sd, smaller ones where this
-    is another model's, which grow where they help and are halved where they do not: to `least`.
-    *before: log-likelihood of the first one. */
+/*  At so many logarithms. */
+static scaling scaling_at(training *t, double *Y, double mean, double sd)
+{
+	scaling of = {mean, sd, 0, 0, NULL};
+	scaling_try(t, Y, &of);
+	return of;
+}
+
+/*  On the line from the worst of three through the middle of the others, so far beyond it. */
+static scaling scaling_beyond(training *t, double *Y, const scaling s[3], double far)
+{
+	double mean = 0.5 * (s[0].mean + s[1].mean), sd = 0.5 * (s[0].sd + s[1].sd);
+	return scaling_at(t, Y, mean + far * (mean - s[2].mean), sd + far * (sd - s[2].sd));
+}
+
+/*  `next` takes the place of `old` where it is better. */
+static int scaling_replace(scaling *old, scaling next)
+{
+	int better = next.score > old->score;
+	free(better ? old->logp : next.logp);
+	if (better) *old = next;
+	return better;
+}
+
+/*  Brings the best of three to the front and the worst to the end. Returns how far they are apart. */
+static double scaling_order(scaling s[3])
+{
+	double apart = 0;
+	for (int i = 1; i < 3; i++)
+		for (int k = i; k > 0 && s[k].score > s[k - 1].score; k--) {
+			scaling swap = s[k];
+			s[k] = s[k - 1];
+			s[k - 1] = swap;
+		}
+	for (int k = 1; k < 3; k++)
+		apart = fmax(apart, fmax(fabs(s[k].mean - s[0].mean), fabs(s[k].sd - s[0].sd)));
+	return apart;
+}
+
+/*  A step of the simplex search of Nelder and Mead (1965): the worst of three is reflected, further where
+    that is the best, else drawn to the middle, or two are drawn to the best. Mean and sd make up for each
+    other, so that steps along one of them end on a ridge. */
+static void scaling_step(training *t, double *Y, scaling s[3])
+{
+	scaling next = scaling_beyond(t, Y, s, 1);
+	int best = next.score > s[0].score, good = next.score > s[1].score;
+	if (best) scaling_replace(&next, scaling_beyond(t, Y, s, 2));
+	int better = scaling_replace(&s[2], next);
+	if (good || scaling_replace(&s[2], scaling_beyond(t, Y, s, -0.5)) || better) return;
+	for (int k = 1; k < 3; k++) {
+		free(s[k].logp);
+		s[k] = scaling_at(t, Y, 0.5 * (s[0].mean + s[k].mean), 0.5 * (s[0].sd + s[k].sd));
+	}
+}
+
+/*  The best scaling, sought from `best` on, which may be another model's, until what is left to choose
+    from is no further apart than `least`. *before: log-likelihood of the first one. */
 static scaling scaling_best(training *t, scaling best, double least, double *before)
 {
 	double first = best.mean * best.mean + best.sd * best.sd > 0 ? 0.2 : 0.4,
-		   step[2] = {first, -first};
-	double *room = take_doubles(t->d->valid.n, 2),
+		   *room = take_doubles(t->d->valid.n, 2),
 		   *Y = library_targets(t->d, t->d->valid.Y, t->d->valid.n, room);
 	snapshot_take(&t->before, t->model, &t->block);
-	scaling_try(t, Y, &best);
-	*before = best.loglik;
-	for (int tries = 0; tries < 40 && !watch_over(t->w->watch); tries++) {
-		int k = fabs(step[1]) > fabs(step[0]);
-		if (fabs(step[k]) < least) break;
-		scaling next = {best.mean + (k ? 0 : step[0]), best.sd + step[k], 0, 0, NULL};
-		scaling_try(t, Y, &next);
-		if (next.score > best.score) {
-			free(best.logp);
-			best = next;
-			step[k] *= 1.4;
-		} else {
-			free(next.logp);
-			step[k] *= -0.5;
-		}
+	scaling s[3] = {scaling_at(t, Y, best.mean, best.sd), unscaled(), unscaled()};
+	*before = s[0].loglik;
+	for (int k = 1; k < 3 && !watch_over(t->w->watch); k++)
+		s[k] = scaling_at(t, Y, best.mean + (k == 1 ? first : 0), best.sd + (k == 1 ? first : -first));
+	for (int steps = 0; steps < SCALING_STEPS && scaling_order(s) > least; steps++) {
+		if (watch_over(t->w->watch)) break;
+		scaling_step(t, Y, s);
 	}
+	scaling_order(s);
+	free(s[1].logp);
+	free(s[2].logp);
 	free(room);
-	return best;
+	return s[0];
 }
 
 /*  Another model takes the place of the training's, which the caller frees. */
