@@ -253,19 +253,23 @@ static void plan_evidence(plan *p, options *o, double D)
 	p->flops += 1.25 * EVIDENCE_STEPS * pass_flops(EVIDENCE_ROWS, EVIDENCE_ROWS, D);
 }
 
-static void plan_solve(plan *p, options *o, ptrdiff_t n, double D, ptrdiff_t distinct)
+/*  Of --minutes that have room for a race it has the steps that `budget` allows after warm starts. */
+static void plan_solve(
+		plan *p, options *o, double budget, ptrdiff_t n, double D, ptrdiff_t distinct)
 {
 	ptrdiff_t beta = smaller(WARM_POINTS, larger(1, distinct / 2));
-	double M = (double)beta;
+	/* as layer_flops counts both blocks */
+	double M = (double)beta,
+		   step = 2 * pass_flops(1024, M, D) + 8 * 1024 * M * M + 20 * M * M * M,
+		   within = floor((1 - WARM_SHARE) * budget / step / 100) * 100,
+		   steps = p->both > 0 ? fmin(SOLVE_STEPS, fmax(100, within)) : SOLVE_STEPS;
 	option_store(o, OPT_BASIS, copy_text("solve"));
 	plan_number(o, OPT_BETA, beta);
 	plan_number(o, OPT_GAMMA, smaller(WARM_POINTS, larger(1, distinct - beta)));
-	plan_steps(p, o, SOLVE_STEPS);
+	plan_steps(p, o, steps);
 	/* Step sizes still fall where validation ends the steps: what q lacks is a formula. */
 	if (!o->given[OPT_FIT_Q]) option_store(o, OPT_FIT_Q, copy_text("end"));
-	/* as layer_flops counts both blocks */
-	p->flops += SOLVE_STEPS * (2 * pass_flops(1024, M, D) + 8 * 1024 * M * M + 20 * M * M * M) +
-				pass_flops((double)n, M, D);
+	p->flops += steps * step + pass_flops((double)n, M, D);
 }
 
 /*  Other likelihoods than the Gaussian need q, and so do several targets, each with a noise of its
@@ -372,17 +376,19 @@ static void plan_q_points(ptrdiff_t n, ptrdiff_t distinct, ptrdiff_t *beta, ptrd
 }
 
 /*  Operations of a training that does well: with the sizes that are chosen without --minutes, since
-    with fewer points a race costs more than it finds, or of few rows with an exact model. */
+    with fewer points a race costs more than it finds, or of few rows with an exact model; of more than
+    SGPR_ROWS, of which an exact model of some may be far better, with LEAST_SGPR. */
 enum { FEW_EVALUATIONS = 30 };
 static double plan_least(const options *o, const dataset *d, double D, ptrdiff_t distinct)
 {
 	ptrdiff_t n = d->train.n, beta, gamma;
 	if (d->s.likelihood == ODVGP_LIKELIHOOD_GAUSSIAN) {
 		double usual = plan_usual((double)n);
-		ptrdiff_t M = plan_whole_points(plan_points(usual, n), distinct);
+		int many = n > SGPR_ROWS && exact_suits(d, distinct);
+		ptrdiff_t M = plan_whole_points(many ? LEAST_SGPR : plan_points(usual, n), distinct);
 		double pass = pass_flops((double)n, (double)M, D),
 			   few = FEW_EVALUATIONS * EXACT_PART * exact_flops((double)n, D);
-		return fmin(plan_passes(usual, pass) * pass,
+		return fmin((many ? 60 : plan_passes(usual, pass)) * pass,
 				n < FOLDS_ROWS && has_exact(d) ? few : HUGE_VAL);
 	}
 	plan_q_points(n, distinct, &beta, &gamma);
@@ -400,19 +406,23 @@ static int plan_has_exact_race(const dataset *d, double D, ptrdiff_t distinct, d
 		   starts = exact_start(race->warm, D) + exact_start(race->warm, sum),
 		   steps = 1.2 * EXACT_PART * (double)race->steps * exact_flops(rows, sum),
 		   scores = (race->steps ? 5 : 3) * EXACT_PART * 2 * rows * rows * (rows + EXACT_VALID);
-	return exact_suits(d, distinct) && n <= SGPR_ROWS && exact_fits(least) && starts + steps + scores <= share * budget &&
+	return exact_suits(d, distinct) && exact_fits(least) && starts + steps + scores <= share * budget &&
 		   exact_least(least, sum, race->warm) <= (1 - share) * budget;
 }
 
 /*  Is there room in --minutes for a race before the training, and for which? Exact candidates of more
-    rows are more like what they become. */
+    rows are more like what they become. Above SGPR_ROWS rows a sparse model needs its operations, and
+    a brief race takes few of them (bench/results/auto.txt): there is no longer one without room for
+    plan_least, and warm starts get MANY_WARM of what is left. */
+static const double MANY_WARM = 1.0 / 3;
 static void plan_race(plan *p, const options *o, const dataset *d, double D, ptrdiff_t distinct,
 		double budget, double share)
 {
+	ptrdiff_t n = d->train.n;
 	int found = (1 - share) * budget >= plan_least(o, d, D, distinct);
 	p->share = share;
 	int brief = !o->given[OPT_WARM];
-	for (int k = 0; k < (brief ? EXACT_RACES : 1) && !found; k++) {
+	for (int k = n > SGPR_ROWS; k < (brief ? EXACT_RACES : 1) && !found; k++) {
 		p->brief = k;
 		p->share = k ? BRIEF_SHARE : share;
 		p->some = exact_races[k].some;
@@ -497,13 +507,15 @@ static plan plan_make(options *o, const dataset *d, const workers *w, double rac
 		plan_sgpr(&p, o, sparse, n, D, points);
 	else {
 		points = smaller(WARM_POINTS, larger(1, distinct));
-		plan_solve(&p, o, n, D, distinct);
+		plan_solve(&p, o, sparse, n, D, distinct);
 	}
 	if (exact && !o->given[OPT_WARM]) {
 		plan_evidence(&p, o, D);
 		return p;
 	}
-	double room = WARM_SHARE * (o->value[OPT_MINUTES] ? budget : p.flops);
+	double room = !o->value[OPT_MINUTES] ? WARM_SHARE * p.flops
+				  : n > SGPR_ROWS       ? MANY_WARM * sparse
+										: WARM_SHARE * budget;
 	if (!sizes_given(o) && !(p.both > 0)) room = HUGE_VAL;
 	plan_warm(&p, o, n, D, points, room);
 	return p;
@@ -569,6 +581,12 @@ static double adam_iterations(ptrdiff_t few, ptrdiff_t *M, double D, double room
 static const ptrdiff_t warm_sizes[][2] = {{WARM_ROWS, WARM_POINTS}, {2000, 100}, {1000, 50}};
 enum { WARM_SIZES = sizeof warm_sizes / sizeof *warm_sizes };
 
+/*  A last one before minibatches is that of all rows where this part of the time has room for so many
+    steps, which is SGPR itself: on some sets minibatches do not come as close to its optimum
+    (bench/results/auto.txt). */
+enum { ALL_LEAST = 20, ALL_MOST = 60 };
+static const double ALL_SHARE = 0.4;
+
 /*  Appends those of a size that fit in a third of the time, of a small one in half: L-BFGS's, and of
     the first size before it Adam's. SGPR has Adam's alone where its own passes cost no more than a few
     of these iterations. */
@@ -581,7 +599,8 @@ static void plan_warm_size(const plan *p, int size, const dataset *d, odvgp_mode
 	double D = (double)d->s.D, begin = now(), end,
 		   each = warm_seconds(model, d, few, M, w, most, &end),
 		   room = (left - (now() - begin)) / fmax(1e-9, each),
-		   further = 1.25 * MORE_STEPS * (double)more / (double)few + end;
+		   further = 1.25 * MORE_STEPS * (double)more / (double)few + end,
+		   whole = (ALL_SHARE * room - end) * (double)few / (1.25 * (double)n);
 	if (!(each > 0)) return;
 	int sgpr = p->pass > 0, least = sgpr ? 5 : 20;
 	double adam = size ? 0 : adam_iterations(few, &of_adam, D, room - 3 * end),
@@ -591,8 +610,10 @@ static void plan_warm_size(const plan *p, int size, const dataset *d, odvgp_mode
 	else steps = alone;
 	if (steps < least) return;
 	warm_item(list, few, (ptrdiff_t)fmin(WARM_STEPS, steps), M, 0);
-	if (!size && n > 2 * WARM_ROWS && steps >= WARM_STEPS + further)
-		warm_item(list, more, MORE_STEPS, M, 0);
+	if (size || n <= 2 * WARM_ROWS || steps < WARM_STEPS) return;
+	if (!sgpr && whole >= ALL_LEAST && d->s.likelihood == ODVGP_LIKELIHOOD_GAUSSIAN)
+		warm_item(list, n, (ptrdiff_t)fmin(ALL_MOST, whole), M, 0);
+	else if (steps >= WARM_STEPS + further) warm_item(list, more, MORE_STEPS, M, 0);
 }
 
 /*  With --minutes: the warm starts that fit. */

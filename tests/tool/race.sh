@@ -255,6 +255,21 @@ if full; then
     done
     check "race: few steps of SGPR in a brief one" tried '^  sgpr [0-9]* .* step  *\([0-9]\|1[0-2]\) of'
 fi
+# Of more than 20,000 rows an exact model of some may be far better than a sparse one of all.
+if full; then
+    made 6 22000 'a = uniform(); b = uniform(); c = uniform(); d = uniform(); print a "," b "," c "," d "," sin(20 * a + 9 * b) + cos(25 * c * d) + sin(20 * b * d)' >many.csv
+    for minutes in 0.14 0.2 0.3 0.5; do
+        race --data many.csv --minutes $minutes --model t.odvgp >t.json 2>err.txt
+        tried '^  exact .* step ' && break
+    done
+    check "race: a brief one of many rows" tried '^  exact .* step .*  chosen$'
+    check "race: whose winner has some of them" holds "$(value t.json beta) >= 3000 && $(value t.json beta) < 22000"
+    check "race: beside minibatches" tried '^  solve 300+300 .* step '
+    # Each row four times: no exact model, and time for SGPR before minibatches.
+    { cat many.csv many.csv; cat many.csv many.csv; } | head -n 60000 >copies.csv
+    interrupted '^warm start' t.json train --data copies.csv --auto-tries 1 --minutes 9 --threads 1 --model t.odvgp
+    check "auto: all rows in the last warm start" grep -q -e '--basis solve .* --warm 4000:.*,60000:[2-6][0-9]:300 ' int.err
+fi
 # Many inputs, of which three matter: where a race does not fit SGPR begins with the evidence of some rows.
 if full; then
     awk 'BEGIN { srand(3); for (i = 0; i < 2600; i++) { s = 0
