@@ -10,8 +10,8 @@
     gets the M for which 60 passes take FLOPS, up to five times as many from 20,000 to 100,000 rows,
     but at most a third of the rows: with more points than that L-BFGS has nothing left to choose.
     From MANY_ROWS rows on SOLVE-GP on minibatches follows warm starts, and ends when validation rows
-    say so; with --minutes that have no room for a race it does from SGPR_ROWS on. Other likelihoods,
-    mixed and independent outputs get COUPLED, ORTH or SOLVE-GP by the number of rows. */
+    say so; with --minutes that have no room for a whole race it does from SGPR_ROWS on. Other
+    likelihoods, mixed and independent outputs get COUPLED, ORTH or SOLVE-GP by the number of rows. */
 #ifndef TOOL_PLAN_H
 #define TOOL_PLAN_H
 
@@ -495,7 +495,8 @@ static plan plan_make(options *o, const dataset *d, const workers *w, double rac
 		return p;
 	}
 	/* bench/results/auto.txt */
-	int few = o->value[OPT_MINUTES] ? p.both > 0 : n < MANY_ROWS && !d->valid.n;
+	int few = o->value[OPT_MINUTES] ? p.both > 0 || distinct <= SGPR_ROWS
+									: n < MANY_ROWS && !d->valid.n;
 	few |= o->given[OPT_PATIENCE];
 	ptrdiff_t warm = p.brief ? exact_races[p.brief].warm : exact_warm_rows(n);
 	int exact = plan_is_exact(o, d, D, budget, distinct, warm);

@@ -1270,7 +1270,7 @@ static scaling unscaled(void)
 
 /*  So much of a row more has another label than the rows held out: what has not been seen in a few
     hundred may be in the next ones, and a mean of 9 standard deviations would give it exp(-42). */
-static const double SCALING_WRONG = 0.1, SCALING_FINE = 0.04, SCALING_COARSE = 0.06;
+static const double SCALING_WRONG = 0.1, SCALING_FINE = 0.04, SCALING_COARSE = 0.15;
 /*  Standard deviations of their priors, whose mean is 0: of that of f's mean above 0, and else
     (bench/results/classes-mode.txt); steps at most. */
 static const double SCALING_MORE = 0.3, SCALING_LESS = 1;
@@ -1573,14 +1573,15 @@ static model_block mode_make(training *t, const odvgp_model *from, const dataset
 	return block;
 }
 
-/*  Is `next` better than `best`, priors included, by more than a standard error of their rows? It is
-    dearer to predict with. */
+/*  Is `next` better than `best`, priors included, by more than CLEAR standard errors of their rows? It is
+    the best of many, and dearer to predict with (bench/results/classes-mode.txt). */
+static const double MODE_CLEAR = 1.5;
 static int mode_is_better(const scaling *best, const scaling *next, ptrdiff_t n)
 {
 	double error;
 	if (!next->logp || !best->logp) return 0;
 	paired_difference(next->logp, best->logp, n, &error);
-	return next->score - best->score > error;
+	return next->score - best->score > MODE_CLEAR * error;
 }
 
 /*  How often as dear as with `gamma` points all is with the most. */
