@@ -7,8 +7,8 @@
     more may take a place: Student's t where the best one's 50 % bands hold too many rows, matern12
     where matern32 is clearly the best. All score by the log density of the target itself,
     standardised, counts by their probability. With --minutes there is a race where they have room
-    for the sizes that are chosen without, or for an exact model, which is the first candidate then;
-    each may take all that is left of them.
+    for the sizes that are chosen without, or for an exact model, which is the first candidate where it
+    has all rows; each may take all that is left of them.
 
     An exact candidate begins with the evidence of 1,000 to 1,500 rows. Of more than 4,000 rows it
     races on 3,000, and what it learns there goes to a model of all rows, or of exact_rows: an exact

@@ -10,8 +10,9 @@
     gets the M for which 60 passes take FLOPS, up to five times as many from 20,000 to 100,000 rows,
     but at most a third of the rows: with more points than that L-BFGS has nothing left to choose.
     From MANY_ROWS rows on SOLVE-GP on minibatches follows warm starts, and ends when validation rows
-    say so; with --minutes that have no room for a whole race it does from SGPR_ROWS on. Other
-    likelihoods, mixed and independent outputs get COUPLED, ORTH or SOLVE-GP by the number of rows. */
+    say so; with --minutes that give SGPR few points, or have no room for a race of many distinct rows,
+    it does from SGPR_ROWS on. Other likelihoods, mixed and independent outputs get COUPLED, ORTH or
+    SOLVE-GP by the number of rows. */
 #ifndef TOOL_PLAN_H
 #define TOOL_PLAN_H
 
@@ -253,7 +254,9 @@ static void plan_evidence(plan *p, options *o, double D)
 	p->flops += 1.25 * EVIDENCE_STEPS * pass_flops(EVIDENCE_ROWS, EVIDENCE_ROWS, D);
 }
 
-/*  Of --minutes that have room for a race it has the steps that `budget` allows after warm starts. */
+/*  Of --minutes that have room for a race it has the steps that `budget` allows after warm starts, which
+    get MANY_WARM of it. */
+static const double MANY_WARM = 1.0 / 3;
 static void plan_solve(
 		plan *p, options *o, double budget, ptrdiff_t n, double D, ptrdiff_t distinct)
 {
@@ -261,7 +264,7 @@ static void plan_solve(
 	/* as layer_flops counts both blocks */
 	double M = (double)beta,
 		   step = 2 * pass_flops(1024, M, D) + 8 * 1024 * M * M + 20 * M * M * M,
-		   within = floor((1 - WARM_SHARE) * budget / step / 100) * 100,
+		   within = floor((1 - MANY_WARM) * budget / step / 100) * 100,
 		   steps = p->both > 0 ? fmin(SOLVE_STEPS, fmax(100, within)) : SOLVE_STEPS;
 	option_store(o, OPT_BASIS, copy_text("solve"));
 	plan_number(o, OPT_BETA, beta);
@@ -413,8 +416,7 @@ static int plan_has_exact_race(const dataset *d, double D, ptrdiff_t distinct, d
 /*  Is there room in --minutes for a race before the training, and for which? Exact candidates of more
     rows are more like what they become. Above SGPR_ROWS rows a sparse model needs its operations, and
     a brief race takes few of them (bench/results/auto.txt): there is no longer one without room for
-    plan_least, and warm starts get MANY_WARM of what is left. */
-static const double MANY_WARM = 1.0 / 3;
+    plan_least. */
 static void plan_race(plan *p, const options *o, const dataset *d, double D, ptrdiff_t distinct,
 		double budget, double share)
 {
@@ -494,9 +496,9 @@ static plan plan_make(options *o, const dataset *d, const workers *w, double rac
 		plan_q(&p, o, budget, d, distinct);
 		return p;
 	}
-	/* bench/results/auto.txt */
-	int few = o->value[OPT_MINUTES] ? p.both > 0 || distinct <= SGPR_ROWS
-									: n < MANY_ROWS && !d->valid.n;
+	/* bench/results/auto.txt; of a few hundred distinct rows SOLVE-GP has all as points */
+	int distinct_few = distinct <= SGPR_ROWS && (double)share_of(distinct, 3) >= most;
+	int few = o->value[OPT_MINUTES] ? p.both > 0 || distinct_few : n < MANY_ROWS && !d->valid.n;
 	few |= o->given[OPT_PATIENCE];
 	ptrdiff_t warm = p.brief ? exact_races[p.brief].warm : exact_warm_rows(n);
 	int exact = plan_is_exact(o, d, D, budget, distinct, warm);
@@ -514,9 +516,9 @@ static plan plan_make(options *o, const dataset *d, const workers *w, double rac
 		plan_evidence(&p, o, D);
 		return p;
 	}
-	double room = !o->value[OPT_MINUTES] ? WARM_SHARE * p.flops
-				  : n > SGPR_ROWS       ? MANY_WARM * sparse
-										: WARM_SHARE * budget;
+	double room = !o->value[OPT_MINUTES]            ? WARM_SHARE * p.flops
+				  : n > SGPR_ROWS && p.both > 0 ? MANY_WARM * sparse
+											   : WARM_SHARE * budget;
 	if (!sizes_given(o) && !(p.both > 0)) room = HUGE_VAL;
 	plan_warm(&p, o, n, D, points, room);
 	return p;
@@ -582,11 +584,12 @@ static double adam_iterations(ptrdiff_t few, ptrdiff_t *M, double D, double room
 static const ptrdiff_t warm_sizes[][2] = {{WARM_ROWS, WARM_POINTS}, {2000, 100}, {1000, 50}};
 enum { WARM_SIZES = sizeof warm_sizes / sizeof *warm_sizes };
 
-/*  A last one before minibatches is that of all rows where this part of the time has room for so many
-    steps, which is SGPR itself: on some sets minibatches do not come as close to its optimum
-    (bench/results/auto.txt). */
+/*  A last one before minibatches is that of all rows, if they are in memory, where ALL_SHARE of the time
+    has room for so many steps: it is SGPR itself, to whose optimum minibatches do not come as close on
+    some sets (bench/results/auto.txt). All of them keep away from the time at which they are stopped
+    (allow_warm_starts). */
 enum { ALL_LEAST = 20, ALL_MOST = 60 };
-static const double ALL_SHARE = 0.4;
+static const double ALL_SHARE = 0.4, ALL_END = 0.55;
 
 /*  Appends those of a size that fit in a third of the time, of a small one in half: L-BFGS's, and of
     the first size before it Adam's. SGPR has Adam's alone where its own passes cost no more than a few
@@ -600,19 +603,22 @@ static void plan_warm_size(const plan *p, int size, const dataset *d, odvgp_mode
 	double D = (double)d->s.D, begin = now(), end,
 		   each = warm_seconds(model, d, few, M, w, most, &end),
 		   room = (left - (now() - begin)) / fmax(1e-9, each),
-		   further = 1.25 * MORE_STEPS * (double)more / (double)few + end,
-		   whole = (ALL_SHARE * room - end) * (double)few / (1.25 * (double)n);
+		   further = 1.25 * MORE_STEPS * (double)more / (double)few + end;
 	if (!(each > 0)) return;
 	int sgpr = p->pass > 0, least = sgpr ? 5 : 20;
 	double adam = size ? 0 : adam_iterations(few, &of_adam, D, room - 3 * end),
 		   alone = room / (size ? 2 : 3) - end, steps = alone - adam - end;
 	if (sgpr && p->pass < 4) steps = alone = 0;
 	if (adam > 0 && (sgpr || steps >= least)) warm_item(list, few, ADAM_STEPS, of_adam, 1);
-	else steps = alone;
+	else steps = alone, adam = 0;
 	if (steps < least) return;
 	warm_item(list, few, (ptrdiff_t)fmin(WARM_STEPS, steps), M, 0);
 	if (size || n <= 2 * WARM_ROWS || steps < WARM_STEPS) return;
-	if (!sgpr && whole >= ALL_LEAST && d->s.likelihood == ODVGP_LIKELIHOOD_GAUSSIAN)
+	double before = 1.25 * WARM_STEPS + adam + 2 * end,
+		   left_over = fmin(ALL_SHARE * room, ALL_END * room - before) - end,
+		   whole = left_over * (double)few / (1.25 * (double)n);
+	int all_rows = !sgpr && !d->disk && d->s.likelihood == ODVGP_LIKELIHOOD_GAUSSIAN;
+	if (all_rows && whole >= ALL_LEAST)
 		warm_item(list, n, (ptrdiff_t)fmin(ALL_MOST, whole), M, 0);
 	else if (steps >= WARM_STEPS + further) warm_item(list, more, MORE_STEPS, M, 0);
 }
