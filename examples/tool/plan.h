@@ -117,8 +117,12 @@ static double plan_budget(const options *o, double n, double rate)
 	return plan_usual(n);
 }
 
-/*  SGPR's points for so many operations. */
-static double plan_points(double budget, ptrdiff_t n) { return sqrt(budget / (60 * 8 * (double)n)); }
+/*  SGPR's points for so many operations, which have room for PASSES. */
+enum { PASSES = 60 };
+static double plan_points(double budget, ptrdiff_t n)
+{
+	return sqrt(budget / (PASSES * 8 * (double)n));
+}
 static ptrdiff_t plan_whole_points(double most, ptrdiff_t distinct)
 {
 	ptrdiff_t points = (ptrdiff_t)fmin(most, MOST_SGPR) / 8 * 8;
@@ -196,7 +200,7 @@ static ptrdiff_t exact_rows(ptrdiff_t n, double D, double budget, ptrdiff_t warm
 }
 
 /*  L-BFGS's passes in so many operations. */
-static double plan_passes(double budget, double pass) { return fmin(200, fmax(60, budget / pass)); }
+static double plan_passes(double budget, double pass) { return fmin(200, fmax(PASSES, budget / pass)); }
 
 static void plan_sgpr(plan *p, options *o, double budget, ptrdiff_t n, double D, ptrdiff_t M)
 {
@@ -391,7 +395,7 @@ static double plan_least(const options *o, const dataset *d, double D, ptrdiff_t
 		ptrdiff_t M = plan_whole_points(many ? LEAST_SGPR : plan_points(usual, n), distinct);
 		double pass = pass_flops((double)n, (double)M, D),
 			   few = FEW_EVALUATIONS * EXACT_PART * exact_flops((double)n, D);
-		return fmin((many ? 60 : plan_passes(usual, pass)) * pass,
+		return fmin((many ? PASSES : plan_passes(usual, pass)) * pass,
 				n < FOLDS_ROWS && has_exact(d) ? few : HUGE_VAL);
 	}
 	plan_q_points(n, distinct, &beta, &gamma);
@@ -414,9 +418,8 @@ static int plan_has_exact_race(const dataset *d, double D, ptrdiff_t distinct, d
 }
 
 /*  Is there room in --minutes for a race before the training, and for which? Exact candidates of more
-    rows are more like what they become. Above SGPR_ROWS rows a sparse model needs its operations, and
-    a brief race takes few of them (bench/results/auto.txt): there is no longer one without room for
-    plan_least. */
+    rows are more like what they become. Above SGPR_ROWS rows a sparse model needs its operations, of
+    which a brief race takes few (bench/results/auto.txt): where plan_least has no room, it is brief. */
 static void plan_race(plan *p, const options *o, const dataset *d, double D, ptrdiff_t distinct,
 		double budget, double share)
 {

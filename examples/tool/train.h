@@ -1614,10 +1614,7 @@ static int mode_try(
 	training_use(t, old, old_block);
 	free(block.at);
 	t->try_seconds = now() - begin;
-	int better = next.score > top->score;
-	free(better ? top->logp : next.logp);
-	if (better) *top = next;
-	return better;
+	return scaling_replace(top, next);
 }
 
 static void mode_left_out(const training *t)
@@ -1678,10 +1675,7 @@ static void mode_all(training *t, ptrdiff_t half, scaling *top)
 	scaling all = {top->mean, top->sd, -HUGE_VAL, -HUGE_VAL, NULL};
 	if (half < t->mode_most && mode_timely(t, ratio, ratio))
 		mode_try(t, t->mode_most, t->mode_factors, SCALING_FINE, &all);
-	int better = all.score > top->score;
-	free(better ? top->logp : all.logp);
-	if (better) *top = all;
-	else t->mode_most = half;
+	if (!scaling_replace(top, all)) t->mode_most = half;
 }
 
 /*  Finds the kernel, unless it is given. Where the mode is better than `best`, or asked for, its scaling
