@@ -1,9 +1,10 @@
 #!/bin/bash
 # large_sets.sh OUT   time, memory and quality on 1e5 to 1e7 generated rows (bench/shapes.c; ten inputs, noise 0.2 of the
 # function's deviation, 20,000 further rows to test), without options but --minutes MINUTES (2), and with `usual` without
-# it. Appends a line for each: seconds of the clock until the rows are read, from then to the first model that is scored,
-# of the whole command; its peak of memory; RMSE / log-likelihood (standardised) of the first model, of the last one before
-# half of the time, and of the one that is saved. boosting: LightGBM's defaults with its noise from a tenth that is held
+# it. Appends a line for each: seconds of the clock until the rows are read, from then to the first model that is scored, on
+# rows that a race holds out or on those to test, of the whole command; its peak of memory; RMSE / log-likelihood
+# (standardised) of the first model that is scored on the latter, of the last one before half of the time, and of the one
+# that is saved. boosting: LightGBM's defaults with its noise from a tenth that is held
 # out, if $PYTHON has it. A line that is there is not made again. ODVGP: the tool.
 out=$1 tool=${ODVGP:-build/odvgp} minutes=${MINUTES:-2}
 [ -n "$out" ] && [ -x "$tool" ] || { echo "usage: bash bench/large_sets.sh OUT" >&2; exit 2; }
@@ -24,6 +25,7 @@ train() {
     awk -v begin="$begin" -v all="$(seconds "$begin")" '
         function scores(i) { return rmse[i] " / " loglik[i] }
         { now = $1 - begin }
+        $2 == "race:" && / has loglik / && !first { first = now }
         / rows, .* inputs; / && !read || $2 == "auto:" && !read { read = now }
         $2 == "step" && /rmse/ {
             for (i = 3; i < NF; i++) { if ($i == "rmse") rmse[n + 1] = $(i + 1); if ($i == "loglik") loglik[n + 1] = $(i + 1) }
@@ -33,7 +35,8 @@ train() {
         FILENAME ~ /out$/ && $1 == "test" { last = $3 " / " $7 }
         END {
             for (half = 1; half < n && when[half + 1] <= all / 2;) half++
-            printf "%5.1f %5.1f %6.1f %6.0f   %-17s %-17s %s\n", read, when[1] - read, all, peak, scores(1), scores(half), last
+            if (!first) first = when[1]
+            printf "%5.1f %5.1f %6.1f %6.0f   %-17s %-17s %s\n", read, first - read, all, peak, scores(1), scores(half), last
         }' "$at/err" "$at/out"
 }
 

@@ -995,12 +995,19 @@ static void candidates_add(choice *c, int tries)
 
 /* ---- the race ---- */
 
+/*  Shows the progress of the race; the scores, too, once it takes longer than the first second. */
 static void choice_tell(void *user, const race *r, int entry, race_phase phase)
 {
 	static const char *const words[] = {"starts", "trains", "is scored"};
 	choice *c = user;
+	const race_entry *e = &r->list[entry];
 	watch_end(c->w->watch);
-	watch_begin(c->w->watch, "race: %s %s", r->list[entry].name, words[phase]);
+	if (phase != RACE_SCORED) watch_begin(c->w->watch, "race: %s %s", e->name, words[phase]);
+	else if (!c->quiet && now() - c->w->watch->start >= 1) {
+		fprintf(stderr, "race: %s has loglik %.5f", e->name, e->mean);
+		if (e->steps) fprintf(stderr, " after %td of %td steps", e->done, e->steps);
+		fputc('\n', stderr);
+	}
 }
 
 /*  The clock at this part of --minutes. */

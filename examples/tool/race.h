@@ -98,8 +98,8 @@ typedef struct race_entry {
 	double bytes, file_most;
 } race_entry;
 
-/*  What an entry is about to do; it starts again with each warm start. */
-typedef enum race_phase { RACE_START, RACE_STEPS, RACE_SCORE } race_phase;
+/*  What an entry is about to do, where it starts again with each warm start, and that it has a score. */
+typedef enum race_phase { RACE_START, RACE_STEPS, RACE_SCORE, RACE_SCORED } race_phase;
 
 typedef struct race {
 	/* Rows to fit, N of each config, and validation rows, in the columns of odvgp_fit. */
@@ -124,7 +124,7 @@ typedef struct race {
 	/* NULL: none. After the first round, of which `order` [left] go on, the best one first: the late
 	   entry that takes the last one's place, or -1. */
 	int (*joins)(void *user, const struct race *r, const int *order, int left);
-	/* NULL: none. Before each piece of work. */
+	/* NULL: none. Before each piece of work, and after a score. */
 	void (*tell)(void *user, const struct race *r, int entry, race_phase phase);
 	/* NULL: never. Before an entry's part of a round, once one has been scored: does the race end with
 	   the scores that are there? Also asked when the watch has stopped an entry, which is out then. */
@@ -854,6 +854,7 @@ static odvgp_status race_run_entry(race *r, int i, double each)
 	if (s == ODVGP_E_STOPPED && !race_is_over(r)) return s;
 	e->info.status = s;
 	e->rounds++;
+	if (!s && !scored) race_tell(r, i, RACE_SCORED);
 	if (!s) return s;
 	race_leave_model(e);
 	e->mean = -HUGE_VAL;

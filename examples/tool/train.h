@@ -1363,8 +1363,34 @@ static void scaling_step(training *t, double *Y, scaling s[3])
 	}
 }
 
+/*  Does each row's label have more than half of the probability? */
+static int all_are_right(const double *logp, ptrdiff_t n)
+{
+	int right = 1;
+	for (ptrdiff_t i = 0; i < n; i++) right &= logp[i] > log(0.5);
+	return right;
+}
+
+/*  Takes back what the best scaling owes to chance. The best of two free numbers gains a nat where the
+    factors 1 are right; as James and Stein (1961) shrink a mean, its logarithms become 1 - 1 / gain times
+    what they are, or 0 (bench/results/classes-mode.txt). Where all rows are right SCALING_WRONG alone makes
+    the mean smaller, which is kept. */
+static void scaling_shrink(training *t, double *Y, scaling *best)
+{
+	ptrdiff_t n = t->d->valid.n;
+	if (best->mean <= 0 && all_are_right(best->logp, n)) return;
+	scaling plain = scaling_at(t, Y, 0, 0);
+	double gain = (double)n * (best->loglik - plain.loglik), keep = gain > 1 ? 1 - 1 / gain : 0;
+	scaling less = scaling_at(t, Y, keep * best->mean, keep * best->sd);
+	free(plain.logp);
+	if (!less.logp) return;
+	free(best->logp);
+	*best = less;
+}
+
 /*  The best scaling, sought from `best` on, which may be another model's, until what is left to choose
-    from is no further apart than `least`. *before: log-likelihood of the first one. */
+    from is no further apart than `least`; where that is SCALING_FINE it is shrunk. *before: log-likelihood
+    of the first one. */
 static scaling scaling_best(training *t, scaling best, double least, double *before)
 {
 	double first = best.mean * best.mean + best.sd * best.sd > 0 ? 0.2 : 0.4,
@@ -1382,6 +1408,7 @@ static scaling scaling_best(training *t, scaling best, double least, double *bef
 	scaling_order(s);
 	free(s[1].logp);
 	free(s[2].logp);
+	if (s[0].logp && least <= SCALING_FINE) scaling_shrink(t, Y, &s[0]);
 	free(room);
 	return s[0];
 }

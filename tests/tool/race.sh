@@ -342,3 +342,6 @@ check "race: and keeps the best so far" sh -c '
     if [ -e stopped.odvgp ]; then "$1" info --model stopped.odvgp && grep -q "^race: stopped; the best so far is kept: " int.err
     else grep -q "before the first step: no model" int.err; fi' sh "$tool"
 check "race: and nothing is announced that will not be" sh -c '! grep -q "^auto: .*--basis" int.err'
+# A score is told when it is there, and from then on there is a model to save.
+interrupted ' has loglik -*[0-9.]* after ' t.txt train --data slow.csv --threads 1 --auto-tries 4 --model told.odvgp
+check "race: from its first score on there is a model" sh -c '"$1" info --model told.odvgp >t.txt' sh "$tool"
