@@ -434,15 +434,15 @@ static metrics predict_part(training *t, const part *p, scores *to, metric_sums 
 }
 
 /*  Predicts the validation part and, with_test, the test part. Where training leaves q out, an
-    evaluation makes one and then restores the model's bytes. Returns the validation part's
-    log-likelihood. */
+    evaluation before its end makes one and then restores the model's bytes. Returns the validation
+    part's log-likelihood. */
 static double evaluate_parts(training *t, metrics *test, int with_test)
 {
 	const dataset *d = t->d;
 	double loglik = NAN;
 	*test = no_metrics;
 	if (!d->test.n && !d->valid.n) return NAN;
-	int restore = without_q(t->basis);
+	int restore = without_q(t->basis) && !t->fitted;
 	if (restore) snapshot_take(&t->before, t->model, &t->block);
 	if (!restore || fit_q(t)) {
 		scores unused = {0};
