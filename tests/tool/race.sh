@@ -343,5 +343,5 @@ check "race: and keeps the best so far" sh -c '
     else grep -q "before the first step: no model" int.err; fi' sh "$tool"
 check "race: and nothing is announced that will not be" sh -c '! grep -q "^auto: .*--basis" int.err'
 # A score is told when it is there, and from then on there is a model to save.
-interrupted ' has loglik -*[0-9.]* after ' t.txt train --data slow.csv --threads 1 --auto-tries 4 --model first.odvgp
+interrupted ' has loglik ' t.txt train --data steps.csv --threads 1 --minutes 0.25 --model first.odvgp
 check "race: from its first score on there is a model" sh -c '"$1" info --model first.odvgp >t.txt' sh "$tool"
