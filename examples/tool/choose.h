@@ -1238,8 +1238,8 @@ static choice *choice_timely(choice *c, const options *o, const plan *p, bytes *
 {
 	if (!c || !o->value[OPT_MINUTES] || p->both > 0) return c;
 	if (o->given[OPT_AUTO_TRIES])
-		bytes_print(notes, "note: --auto-tries %s: no race, because --minutes has no room for one\n",
-				o->value[OPT_AUTO_TRIES]);
+		bytes_print(notes, "note: --auto-tries %s: no race, because --minutes has no room for one%s\n",
+				o->value[OPT_AUTO_TRIES], o->given[OPT_WARM] ? " that keeps --warm" : "");
 	choice_end(c);
 	return NULL;
 }

@@ -1355,8 +1355,8 @@ static void scaling_step(training *t, double *Y, scaling s[3])
 	scaling next = scaling_beyond(t, Y, s, 1);
 	int best = next.score > s[0].score, good = next.score > s[1].score;
 	if (best) scaling_replace(&next, scaling_beyond(t, Y, s, 2));
-	int better = scaling_replace(&s[2], next);
-	if (good || scaling_replace(&s[2], scaling_beyond(t, Y, s, -0.5)) || better) return;
+	scaling_replace(&s[2], next);
+	if (good || scaling_replace(&s[2], scaling_beyond(t, Y, s, -0.5))) return;
 	for (int k = 1; k < 3; k++) {
 		free(s[k].logp);
 		s[k] = scaling_at(t, Y, 0.5 * (s[0].mean + s[k].mean), 0.5 * (s[0].sd + s[k].sd));

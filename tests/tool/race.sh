@@ -54,6 +54,8 @@ for given in '--iters 2' '--beta 5' '--basis coupled --iters 2' '--batch 50 --mi
     check "race: none with ${given%% *}, which is said" no_race "${given%% *} is given" --data little.csv --warm off $given
 done
 check "race: none of --minutes that it would fill" no_race "--minutes has no room for one" --data little.csv --minutes 0.00001
+check "race: nor one with --warm" no_race "--minutes has no room for one that keeps --warm" --data little.csv --warm 100:5 \
+    --minutes 0.00001
 check "race: none with layers" no_race "--layers is given" --data little.csv --layers 'coupled:beta=4,dim=1; coupled:beta=4' --iters 2
 # What is said comes before the number of rows, so that few do.
 head -n 60 labels.csv >some.csv
