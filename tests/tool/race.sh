@@ -243,15 +243,15 @@ made 5 4700 'a = i / 4700; b = uniform(); c = uniform(); print a "," b "," c ","
 race --data sorted.csv --minutes 0.25 --train-rows 4600 --model s.odvgp >s.json 2>err.txt
 check "race: exact candidates of some rows have random ones" holds \
     "$(sed -n 's/^  exact   .*loglik *\([-0-9.]*\).*/\1/p' err.txt) > 1.5"
-beta=$(value s.json beta)
+rows=$(value s.json n_train)
 check "race: --train-rows is kept, or fewer are said" sh -c '
     if [ "$1" = 4600 ]; then grep -q "^auto: 4600 rows: .*; goes on with all rows$" err.txt
-    else grep -q "^auto: 4600 rows: .*--train-rows $1 .*; goes on with $1 of them$" err.txt; fi' sh "$beta"
+    else grep -q "^auto: 4600 rows: .*--train-rows $1 .*; goes on with $1 of them$" err.txt; fi' sh "$rows"
 in_time() { holds "$took < 17.75" || { brief && holds "$took < 17.75"; }; }
 check "race: in the time" in_time
 # Where there is room for a brief race and no more, SGPR begins with some rows and takes few steps in it.
 if full; then
-    for minutes in 0.07 0.1 0.14 0.2; do
+    for minutes in 0.07 0.1 0.14 0.2 0.3; do
         race --data steps.csv --minutes $minutes --model t.odvgp >t.json 2>err.txt
         tried '^  exact .* step     0 of     0 ' && break
     done
