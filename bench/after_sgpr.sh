@@ -3,9 +3,9 @@
 # Eight generated sets of bench/shapes.c. The budget is that of sgpr: warm starts of 200 points, then passes
 # of 256 points; solve 200+200 and orth 256+500 get the steps that it pays for: cold, after the same warm
 # starts, and after half of it for SGPR on all rows (also a warm start, with their points). Appends lines
-# "set arm rmse loglik" to OUT, and the log density of each test row to OUT.SET.ARM. ODVGP: the
-# tool. SETS: instead of those below, as SHAPE:ROWS:NOISE:SEED, or files of numbers, the target last, of which a tenth of
-# the rows, 2,000 at most, are for the test. ROWS: that sgpr's passes visit. ARMS: fewer of them.
+# "set arm rmse loglik" to OUT, and the log density of each test row to OUT.SET.ARM. ODVGP: the tool. SETS:
+# instead of those below, as SHAPE:ROWS:NOISE:SEED, or files of numbers, the target last, of which a tenth of the
+# rows, 2,000 at most, are for the test. ROWS: that sgpr's passes visit. ARMS: fewer of them.
 out=$1 tool=${ODVGP:-build/odvgp} visited=${ROWS:-1200000} arms=${ARMS:-sgpr cold warm solve orth}
 [ -n "$out" ] || { echo "usage: bash bench/after_sgpr.sh OUT" >&2; exit 2; }
 export LC_ALL=C

@@ -4,8 +4,8 @@
 # it. Appends a line for each: seconds of the clock until the rows are read, from then to the first model that is scored, on
 # rows that a race holds out or on those to test, of the whole command; its peak of memory; RMSE / log-likelihood
 # (standardised) of the first model that is scored on the latter, of the last one before half of the time, and of the one
-# that is saved. boosting: LightGBM's defaults with its noise from a tenth that is held
-# out, if $PYTHON has it. A line that is there is not made again. ODVGP: the tool.
+# that is saved. boosting: LightGBM's defaults with its noise from a tenth that is held out, if $PYTHON has it. A line that
+# is there is not made again. ODVGP: the tool.
 out=$1 tool=${ODVGP:-build/odvgp} minutes=${MINUTES:-2}
 [ -n "$out" ] && [ -x "$tool" ] || { echo "usage: bash bench/large_sets.sh OUT" >&2; exit 2; }
 export LC_ALL=C
