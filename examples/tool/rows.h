@@ -23,6 +23,19 @@ static void part_free(part *p)
 	memset(p, 0, sizeof *p);
 }
 
+/*  n of the rows of p, [n,D] and [n,P], evenly spaced. */
+static part part_spaced(const part *p, ptrdiff_t n, ptrdiff_t D, ptrdiff_t P)
+{
+	part r = {n, take_doubles(n, D), take_doubles(n, P), take((size_t)n, sizeof *r.line)};
+	for (ptrdiff_t i = 0; i < n; i++) {
+		ptrdiff_t k = (ptrdiff_t)((double)i * (double)p->n / (double)n);
+		memcpy(r.X + i * D, p->X + k * D, (size_t)D * sizeof *r.X);
+		memcpy(r.Y + i * P, p->Y + k * P, (size_t)P * sizeof *r.Y);
+		r.line[i] = p->line[k];
+	}
+	return r;
+}
+
 /*  A list of row numbers. */
 typedef struct rows {
 	ptrdiff_t n, *row;

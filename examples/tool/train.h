@@ -415,9 +415,52 @@ static metrics metrics_of(training *t, const odvgp_server *server, const forecas
 	return metrics_mean(sums, schema->target_count, target_scale(schema));
 }
 
-/*  As metrics_of; not available if the model cannot be frozen, whose parameters the next step takes
-    care of, or if the watch ended the predictions. */
-static metrics predict_part(training *t, const part *p, scores *to, metric_sums *sums)
+static metrics predict_rows(training *t, const odvgp_server *server, const part *p, scores *to,
+		metric_sums *sums)
+{
+	forecast f = forecast_make(p->n, &t->d->s);
+	metrics m = no_metrics;
+	if (forecast_run(&f, server, t->w, p->X, p->n)) m = metrics_of(t, server, &f, p, to, sums);
+	forecast_free(&f);
+	return m;
+}
+
+/*  predict_rows of as many rows, evenly spaced, as --minutes leave time for by what a few of them take:
+    an exact model of 10,000 rows takes milliseconds for each. */
+static metrics predict_timely(training *t, const odvgp_server *server, const part *p, scores *to,
+		metric_sums *sums)
+{
+	ptrdiff_t few = FORECAST_ROWS * larger(1, workers_count(t->w)), D = t->d->s.D,
+			  T = t->d->s.target_count;
+	if (!(t->limit > 0) || p->n <= 4 * few) return predict_rows(t, server, p, to, sums);
+	double begin = now();
+	part spaced = part_spaced(p, few, D, T);
+	metrics m = predict_rows(t, server, &spaced, to, sums);
+	double end = now(), rows = 0.9 * (t->w->watch->until - end) / (end - begin) * (double)few;
+	int all = rows >= (double)p->n;
+	if (!all && rows > 1.5 * (double)few) {
+		part_free(&spaced);
+		spaced = part_spaced(p, (ptrdiff_t)rows, D, T);
+	}
+	if (all || spaced.n > few) m = predict_rows(t, server, all ? p : &spaced, to, sums);
+	if (!all && m.n && !t->quiet) {
+		clear_bar(t);
+		fprintf(stderr,
+				"note: --minutes leave time for predictions of %td of the %td test rows: the metrics "
+				"are of these, which are evenly spaced\n",
+				spaced.n, p->n);
+	}
+	part_free(&spaced);
+	return m;
+}
+
+/*  The test rows that an evaluation scores. */
+typedef enum test_rows { TEST_NONE, TEST_ALL, TEST_TIMELY } test_rows;
+
+/*  Metrics of p; not available if the model cannot be frozen, whose parameters the next step takes care
+    of, or if the watch ended the predictions. */
+static metrics predict_part(
+		training *t, const part *p, test_rows which, scores *to, metric_sums *sums)
 {
 	odvgp_server server;
 	odvgp_info info = no_info;
@@ -426,17 +469,13 @@ static metrics predict_part(training *t, const part *p, scores *to, metric_sums 
 		s = odvgp_server_from_block(
 				&server, t->predictor_block, t->predictor_size, ODVGP_ISA_AUTO, &info);
 	if (s) return no_metrics;
-	forecast f = forecast_make(p->n, &t->d->s);
-	metrics m = no_metrics;
-	if (forecast_run(&f, &server, t->w, p->X, p->n)) m = metrics_of(t, &server, &f, p, to, sums);
-	forecast_free(&f);
-	return m;
+	return (which == TEST_TIMELY ? predict_timely : predict_rows)(t, &server, p, to, sums);
 }
 
-/*  Predicts the validation part and, with_test, the test part. Where training leaves q out, an
+/*  Predicts the validation part and the test part's rows. Where training leaves q out, an
     evaluation before its end makes one and then restores the model's bytes. Returns the validation
     part's log-likelihood. */
-static double evaluate_parts(training *t, metrics *test, int with_test)
+static double evaluate_parts(training *t, metrics *test, test_rows which)
 {
 	const dataset *d = t->d;
 	double loglik = NAN;
@@ -447,8 +486,9 @@ static double evaluate_parts(training *t, metrics *test, int with_test)
 	if (!restore || fit_q(t)) {
 		scores unused = {0};
 		metric_sums *sums = take((size_t)d->s.target_count, sizeof *sums);
-		if (d->test.n && with_test) *test = predict_part(t, &d->test, &t->scores, t->sums);
-		if (d->valid.n) loglik = predict_part(t, &d->valid, &unused, sums).loglik;
+		if (d->valid.n) loglik = predict_part(t, &d->valid, TEST_ALL, &unused, sums).loglik;
+		if (d->test.n && which)
+			*test = predict_part(t, &d->test, which, &t->scores, t->sums);
 		scores_free(&unused);
 		free(sums);
 	}
@@ -497,13 +537,13 @@ static void watch_steps(const training *t)
 	t->w->watch->wait = 5;
 }
 
-/*  Evaluates. Returns 0, and forgets it, if it had to end before the last row. */
-static int evaluate(training *t, int with_test)
+/*  Evaluates. Returns 0, and forgets it, if it had to end before there were metrics of the test. */
+static int evaluate(training *t, test_rows which)
 {
 	double before = now();
 	evaluation v;
-	double loglik = evaluate_parts(t, &v.test, with_test);
-	if (watch_over(t->w->watch)) return 0;
+	double loglik = evaluate_parts(t, &v.test, which);
+	if (watch_over(t->w->watch) && !v.test.n) return 0;
 	v.step = (double)t->step;
 	v.elbo = t->elbo_count ? t->elbo_sum / (double)t->elbo_count : NAN;
 	v.noise = noise_of(t->model);
@@ -821,7 +861,8 @@ static stop_reason train_loop(training *t)
 		if (t->by_clock && t->step >= t->aim_next) training_aim(t);
 		if (t->step >= t->iters) return ALL_STEPS;
 		if (evaluation_due(t)) {
-			evaluate(t, !validation_decides(t) || evaluations_are_cheap(t));
+			int test = !validation_decides(t) || evaluations_are_cheap(t);
+			evaluate(t, test ? TEST_ALL : TEST_NONE);
 			if (t->patience && t->worse >= t->patience) return NO_PROGRESS;
 		}
 		if (checkpoint_due(t)) checkpoint(t);
@@ -1830,7 +1871,7 @@ static metrics evaluate_end(training *t)
 	const evaluation *last = t->history_count ? &t->history[t->history_count - 1] : NULL;
 	int there = last && last->step >= (double)t->step && (last->test.n || !t->d->test.n),
 		scaled = t->scale_f[0] > 0 || t->scale_y > 0 || t->mode_gamma;
-	if ((there && !t->fitted && !scaled) || evaluate(t, 1))
+	if ((there && !t->fitted && !scaled) || evaluate(t, TEST_TIMELY))
 		return t->history[t->history_count - 1].test;
 	memset(t->sums, 0, (size_t)t->d->s.target_count * sizeof *t->sums);
 	t->scores.n = 0;
