@@ -45,6 +45,7 @@ rows_of() {
         test=$((rows / 10 < 2000 ? rows / 10 : 2000))
         rows=$((rows - test))
     else
+        [[ $1 == *:*:*:* ]] || { echo "after_sgpr.sh: $1: neither a file nor SHAPE:ROWS:NOISE:SEED" >&2; exit 2; }
         IFS=: read -r shape rows noise seed <<<"$1"
         name=$1 test=2000
         "$at/shapes" "$shape" $((rows + test)) 6 "$noise" "$seed" >"$at/all.csv"
