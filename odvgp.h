@@ -28460,7 +28460,6 @@ static void gp__warm_copy(odvgp_model *to, const odvgp_model *from, int what)
 	}
 }
 
-/*	The auxiliary model's noise becomes `variance`. */
 static void gp__warm_noise(odvgp_model *aux, double variance)
 {
 	gp__set_noise(aux, variance);
@@ -28482,6 +28481,25 @@ static void gp__warm_first_noise(odvgp_model *aux, const odvgp_model *m)
 		gp__warm_settings(aux, slot, m, m->slot_lik_params);
 		gp__warm_noise(aux, exp(sum / (double)noise->count));
 	}
+}
+
+/*	Starts the mean function's constants at means of pseudo-targets: log y is far from 0. */
+static void gp__warm_mean(const gp__warm_work *w, odvgp_model *aux)
+{
+	ptrdiff_t P = aux->unit->P;
+	int b = aux->unit->slot_mean_b;
+	if (!b || !gp__is_pseudo(w->m) || !aux->par.slot[b].trainable) return;
+	GP__FOR(p, P) {
+		double sum = 0, rows = 0;
+		GP__FOR(i, w->cfg.N) {
+			const odvgp_real *y = w->Y_subset + i * w->columns;
+			double v = w->columns > P ? (double)y[P] : 1;
+			rows += v;
+			sum += v * (double)y[p];
+		}
+		if (rows > 0) gp__theta_of(aux, b)[p] = (odvgp_real)(sum / rows);
+	}
+	gp__touch(aux, b);
 }
 
 /*	A scale, whose noise has variance 2 scale^2 (STUDENTT: with 4 degrees of freedom), or a shape,
@@ -28649,6 +28667,7 @@ static odvgp_status gp__warm(odvgp_model *m, const odvgp_warm *settings, const o
 	if ((s = gp__warm_make(&w, &w.cfg, &aux, info))) return s;
 	if (m->slot_mixing) aux->data_sd[m->cfg.layer[0].D] = 1;
 	gp__warm_first_noise(aux, m);
+	gp__warm_mean(&w, aux);
 	s = gp__warm_steps(aux, w.X_used, w.Y_used, w.iterations, info);
 	return s ? s : gp__warm_take(&w, m, aux, tried, info);
 }
