@@ -237,6 +237,13 @@ static inline const char *table__fixed(const char *s, const char *end, int count
 	return s + count;
 }
 
+/*  Reads two digits, or one. */
+static inline const char *table__short(const char *s, const char *end, int *value)
+{
+	const char *after = table__fixed(s, end, 2, value);
+	return after ? after : table__fixed(s, end, 1, value);
+}
+
 /*  Days from 1970-01-01 to a date of the Gregorian calendar. Years begin in March, so that the leap
     day is their last. */
 static inline double table_days(int year, int month, int day)
@@ -282,7 +289,8 @@ static inline const char *table__zone(const char *s, const char *end, double *va
 	return s;
 }
 
-/*  Is the whole cell a date, a time or both, as ISO 8601 writes them? */
+/*  Is the whole cell a date, a time or both, as ISO 8601 writes them? A date may also be written
+    2020/1/31 or 2020.01.31, since the year tells what the other numbers are. */
 static inline int table__is_date(const table__cell *c, double *value)
 {
 	const char *s = c->begin, *end = c->end;
@@ -292,8 +300,10 @@ static inline int table__is_date(const table__cell *c, double *value)
 	if (end - s < 5 || *s < '0' || *s > '9') return 0;
 	if (s[2] == ':') return table__time(s, end, value) == end;
 	s = table__fixed(s, end, 4, &year);
-	if (!s || *s != '-' || !(s = table__fixed(s + 1, end, 2, &month)) || s == end || *s != '-' ||
-			!(s = table__fixed(s + 1, end, 2, &day)))
+	char separator = s ? *s : 0;
+	if (separator != '-' && separator != '/' && separator != '.') return 0;
+	if (!(s = table__short(s + 1, end, &month)) || s == end || *s != separator ||
+			!(s = table__short(s + 1, end, &day)))
 		return 0;
 	if (month < 1 || month > 12 || day < 1 || day > table__month_days(year, month)) return 0;
 	if (s < end && (*s == 'T' || *s == 't' || *s == ' ')) {

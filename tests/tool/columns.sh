@@ -113,3 +113,19 @@ for cell in 'NR % 25 - 1' '500 + NR % 25' '100 * (NR % 25)' 'NR % 25 + 0.5'; do
 done
 head -n 9 stars.csv | cut -d, -f1-3 >t.csv
 check "classes: none where most rows have their own number" test "$(few_note t.csv)" = 0
+
+# ---- dates: the year first, then month and day, of one digit or two ----
+awk 'BEGIN { for (i = 0; i < 60; i++) printf "%d-%02d-%02d 0%d:30,%.3f\n", 2019 + i % 3, 1 + i % 12, 1 + i % 28, i % 10, sin(i % 12) }' >iso.csv
+sed 's/-0*/\//; s/-0*/\//' iso.csv >slashes.csv
+sed 's/-/./; s/-/./; s/ /T/' iso.csv >dots.csv
+fit --data iso.csv --dates days+yearday --basis coupled --beta 5 --iters 2 --model iso.odvgp
+"$tool" predict --model iso.odvgp --data iso.csv --out want.csv --quiet
+for form in slashes dots; do
+    check "dates with $form" same_predictions --model iso.odvgp --data $form.csv
+    fit --data $form.csv --dates days+yearday --basis coupled --beta 5 --iters 2 --model $form.odvgp
+    check "dates with $form are learned" same_predictions --model $form.odvgp --data iso.csv
+done
+for bad in 2021/13/01 2021/02/30 2021-02/03 2021/1/ 2021/001/1 2021//1 21/1/1; do
+    { sed 1d slashes.csv; echo "$bad 01:30,1"; } >t.csv
+    check "dates: not $bad" refuses "'$bad 01:30'" train --data t.csv --basis coupled --beta 5 --iters 2 --model t.odvgp
+done
