@@ -18011,7 +18011,7 @@ ODVGP_API ptrdiff_t odvgp_kernel_column(const odvgp_model *m, int term, ptrdiff_
 	const gp__kernel *kernel = gp__model_ok(m) ? &m->unit->kernel : NULL;
 	if (!kernel || term < 0 || term >= (int)kernel->base_kernels) return -1;
 	const gp__base_kernel *base = &kernel->base[term];
-	for (ptrdiff_t d = 0; base->ard && k >= 0 && d < (ptrdiff_t)base->ndims; d++)
+	for (ptrdiff_t d = k; base->ard && k >= 0 && d < (ptrdiff_t)base->ndims; d++)
 		if ((ptrdiff_t)gp__number_of(base, d) == k) return gp__column(base, d);
 	return -1;
 }

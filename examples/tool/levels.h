@@ -134,10 +134,11 @@ static char *levels_groups(const schema *s, int kind)
 				best = i;
 		if (best >= 0) shares[best] = 1;
 	}
+	ptrdiff_t at = 0;
 	for (int i = 0; i < s->input_count; i++) {
-		ptrdiff_t at = first_input(s, i);
-		if (shares[i])
-			bytes_print(&b, "%s%td:%td", b.used ? "+" : "=", at, at + field_inputs(&s->inputs[i]));
+		ptrdiff_t end = at + field_inputs(&s->inputs[i]);
+		if (shares[i]) bytes_print(&b, "%s%td:%td", b.used ? "+" : "=", at, end);
+		at = end;
 	}
 	free(shares);
 	return b.at;

@@ -113,4 +113,4 @@ wide() {
 wide 10000
 half=$took
 wide 20000
-check "wide: not in the square of the columns" holds "$took < 3 * $half + 0.5"
+check "wide: not in the square of the columns" holds "$took < 3 * $half + 0.1"
