@@ -289,22 +289,72 @@ static inline const char *table__zone(const char *s, const char *end, double *va
 	return s;
 }
 
-/*  Is the whole cell a date, a time or both, as ISO 8601 writes them? A date may also be written
-    2020/1/31 or 2020.01.31, since the year tells what the other numbers are. */
+/*  Reads an English month's name, whole or its first three letters. Returns the character after it, or
+    NULL. */
+static inline const char *table__month(const char *s, const char *end, int *month)
+{
+	static const char names[12][10] = {"january", "february", "march", "april", "may", "june", "july",
+			"august", "september", "october", "november", "december"};
+	for (int m = 0; m < 12; m++) {
+		size_t n = 0, room = (size_t)(end - s);
+		while (n < room && names[m][n] && (s[n] | 0x20) == names[m][n]) n++;
+		if (n != 3 && !(n && !names[m][n])) continue;
+		*month = m + 1;
+		return s + n;
+	}
+	return NULL;
+}
+
+/*  Skips a blank, -, comma or what else stands between the parts of a date; NULL: there is none. */
+static inline const char *table__gap(const char *s, const char *end)
+{
+	if (!s || s == end || !(*s == ' ' || *s == '-' || *s == ',' || *s == '.' || *s == '/')) return NULL;
+	return s + 1 < end && s[1] == ' ' ? s + 2 : s + 1;
+}
+
+/*  Reads 31 Jan 2020, 31-January-2020, Jan 31, 2020 or Jan 2020, its first day. */
+static inline const char *table__named_date(
+		const char *s, const char *end, int *year, int *month, int *day)
+{
+	const char *next;
+	*day = 1;
+	if (*s >= '0' && *s <= '9') {
+		s = table__gap(table__short(s, end, day), end);
+		s = s ? table__gap(table__month(s, end, month), end) : NULL;
+		return table__fixed(s, end, 4, year);
+	}
+	if (!(s = table__gap(table__month(s, end, month), end))) return NULL;
+	if ((next = table__fixed(s, end, 4, year)) != NULL) return next;
+	return table__fixed(table__gap(table__short(s, end, day), end), end, 4, year);
+}
+
+/*  Reads 2020-01-31, 2020/1/31, 2020.1.31 or 2020-01, its first day. */
+static inline const char *table__numbered_date(
+		const char *s, const char *end, int *year, int *month, int *day)
+{
+	s = table__fixed(s, end, 4, year);
+	if (!s || s == end || (*s != '-' && *s != '/' && *s != '.')) return NULL;
+	char separator = *s;
+	const char *after = table__fixed(s + 1, end, 2, month);
+	*day = 1;
+	if (separator == '-' && after == end) return end;
+	s = table__short(s + 1, end, month);
+	return s && s < end && *s == separator ? table__short(s + 1, end, day) : NULL;
+}
+
+/*  Is the whole cell a date, a time or both, as ISO 8601 writes them, or a date in one of the forms
+    above? Where numbers alone stand the year comes first, which tells what the others are. */
 static inline int table__is_date(const table__cell *c, double *value)
 {
 	const char *s = c->begin, *end = c->end;
 	int year, month, day;
 	double clock = 0, zone = 0;
 	*value = 0;
-	if (end - s < 5 || *s < '0' || *s > '9') return 0;
-	if (s[2] == ':') return table__time(s, end, value) == end;
-	s = table__fixed(s, end, 4, &year);
-	char separator = s ? *s : 0;
-	if (separator != '-' && separator != '/' && separator != '.') return 0;
-	if (!(s = table__short(s + 1, end, &month)) || s == end || *s != separator ||
-			!(s = table__short(s + 1, end, &day)))
-		return 0;
+	if (end - s < 5) return 0;
+	if (*s >= '0' && *s <= '9' && s[2] == ':') return table__time(s, end, value) == end;
+	const char *after = table__numbered_date(s, end, &year, &month, &day);
+	if (!after && !(after = table__named_date(s, end, &year, &month, &day))) return 0;
+	s = after;
 	if (month < 1 || month > 12 || day < 1 || day > table__month_days(year, month)) return 0;
 	if (s < end && (*s == 'T' || *s == 't' || *s == ' ')) {
 		if (!(s = table__time(s + 1, end, &clock))) return 0;

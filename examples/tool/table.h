@@ -21,8 +21,8 @@
     A column holds numbers, dates or text; its first cell with a value decides. A column of numbers
     and texts is text if it has at most 20 different numbers and no text only once, or more texts
     than numbers. Numbers are exact to the last bit. Dates and times (2024-05-31, 2024/5/31,
-    2024-05-31T12:30:00Z, 12:30) are days since 1970, UTC unless they name another zone; a time
-    without a date is a part of a day. The values of a text column are positions in its levels, in
+    31 May 2024, May 31, 2024, 2024-05 and May 2024 for the first day, 2024-05-31T12:30:00Z, 12:30)
+    are days since 1970, UTC unless they name another zone; a time without a date is a part of a day. The values of a text column are positions in its levels, in
     order of appearance. Missing cells (empty, NA, N/A, nan, null, none, ?, -) are NaN. A cell that
     does not fit its column (text among numbers, 1e999) is infinite, and only remembered: it matters
     only if the column is used. table_check makes the sentence.
@@ -889,7 +889,8 @@ static inline const char *table_hint(const char *text)
 	if (known[0] && known[1]) return "; --decimal , or --thousands , reads it as a number";
 	for (size_t k = 0; k < sizeof styles / sizeof *styles; k++)
 		if (table__is_number(&c, &styles[k].style, &value)) return styles[k].clause;
-	if (table__other_date(text)) return "; dates are read as 2020-12-31, 2020/12/31 or 2020-12-31T23:59:59";
+	if (table__other_date(text))
+		return "; dates are read as 2020-12-31, 2020/12/31, 31 Dec 2020 or 2020-12-31T23:59:59";
 	return "";
 }
 

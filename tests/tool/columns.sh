@@ -114,18 +114,33 @@ done
 head -n 9 stars.csv | cut -d, -f1-3 >t.csv
 check "classes: none where most rows have their own number" test "$(few_note t.csv)" = 0
 
-# ---- dates: the year first, then month and day, of one digit or two ----
+# ---- dates: the year first, or the month by its name ----
 awk 'BEGIN { for (i = 0; i < 60; i++) printf "%d-%02d-%02d 0%d:30,%.3f\n", 2019 + i % 3, 1 + i % 12, 1 + i % 28, i % 10, sin(i % 12) }' >iso.csv
 sed 's/-0*/\//; s/-0*/\//' iso.csv >slashes.csv
 sed 's/-/./; s/-/./; s/ /T/' iso.csv >dots.csv
+# named FORM: year, month and day of iso.csv by printf, the month as its name.
+named() {
+    awk -v form="$1" 'BEGIN { split("January February March April May June July August September October November December", name, " ") }
+        { split(substr($0, 1, 10), d, "-"); m = name[d[2] + 0]
+          if (form == "long") t = "\"" m " " d[3] + 0 ", " d[1]; else if (form == "short") t = d[3] "-" substr(m, 1, 3) "-" d[1]
+          else t = toupper(substr(m, 1, 3)) " " d[3] + 0 " " d[1]
+          print t substr($0, 11, 6) (form == "long" ? "\"" : "") substr($0, 17) }' iso.csv
+}
+for form in long short capital; do named $form >$form.csv; done
 fit --data iso.csv --dates days+yearday --basis coupled --beta 5 --iters 2 --model iso.odvgp
-"$tool" predict --model iso.odvgp --data iso.csv --out want.csv --quiet
-for form in slashes dots; do
-    check "dates with $form" same_predictions --model iso.odvgp --data $form.csv
+"$tool" predict --model iso.odvgp --data iso.csv --out want.csv --quiet >/dev/null
+for form in slashes dots long short capital; do
+    check "dates: $(head -n 1 $form.csv)" same_predictions --model iso.odvgp --data $form.csv
     fit --data $form.csv --dates days+yearday --basis coupled --beta 5 --iters 2 --model $form.odvgp
-    check "dates with $form are learned" same_predictions --model $form.odvgp --data iso.csv
+    check "dates: learned, too" same_predictions --model $form.odvgp --data iso.csv
 done
-for bad in 2021/13/01 2021/02/30 2021-02/03 2021/1/ 2021/001/1 2021//1 21/1/1; do
+# A month is its first day.
+sed 's/-[0-9]*\( [^,]*\),/-01,/' iso.csv >iso_months.csv
+sed 's/-01,/,/' iso_months.csv >months.csv
+fit --data iso_months.csv --basis coupled --beta 5 --iters 2 --model iso.odvgp
+"$tool" predict --model iso.odvgp --data iso_months.csv --out want.csv --quiet >/dev/null
+check "dates: months" same_predictions --model iso.odvgp --data months.csv
+for bad in 2021/13/01 2021/02/30 2021-02/03 2021/1/ 2021/001/1 2021//1 21/1/1 'Feb 30 2021' 'Janet 3 2021' '3 Sep' 'Ma 3 2021'; do
     { sed 1d slashes.csv; echo "$bad 01:30,1"; } >t.csv
     check "dates: not $bad" refuses "'$bad 01:30'" train --data t.csv --basis coupled --beta 5 --iters 2 --model t.odvgp
 done

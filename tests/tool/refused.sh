@@ -213,7 +213,7 @@ check "refused: compare saves no model" \
     refuses "--model is not an option of this command" $c coupled --model x.odvgp
 printf 'day,y\n31.12.2020,1\n30.12.2020,2\n29.12.2020,3\n28.12.2020,5\n' >days.csv
 check "refused: dates in another form" \
-    refuses "'31.12.2020' is text; dates are read as 2020-12-31, 2020/12/31 or 2020-12-31T23:59:59" train --data days.csv $m
+    refuses "'31.12.2020' is text; dates are read as 2020-12-31, 2020/12/31, 31 Dec 2020 or 2020-12-31T23:59:59" train --data days.csv $m
 check "refused: likelihood" refuses "did you mean bernoulli?" \
     train --data named.csv --likelihood bernouli $m
 check "refused: columns of a kernel that there are not" refuses "--kernel: " train --data named.csv \
