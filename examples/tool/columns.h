@@ -165,28 +165,55 @@ static int by_text(const void *a, const void *b)
 /*  A text column with more levels than this is an identifier, not a category. */
 enum { MOST_LEVELS = 1000, FEW_LEVELS = 3 };
 
-/*  Refuses a text column that holds numbers in another style, or identifiers: levels in more than
-    half of its rows say nothing about other rows. */
+/*  Refuses a text column that holds numbers in another style. */
 static void check_levels(const field *f, const table *t, const options *o)
 {
 	const table_column *c = &t->column[f->column];
-	const char *path = path_text(o->value[OPT_DATA]);
 	int numbers = 0;
 	while (numbers < c->level_count && *table_hint(c->levels[numbers])) numbers++;
 	if (numbers && numbers == c->level_count)
-		die(BAD_INPUT, "%s: line %ld, %s: '%s' is text%s", path, c->level_lines[0],
-				COLUMN_TEXT(f->column, c->name), c->levels[0], table_hint(c->levels[0]));
-	ptrdiff_t rows = t->rows - c->missing;
-	if (c->level_count <= MOST_LEVELS &&
-			(c->level_count <= FEW_LEVELS || 2 * (ptrdiff_t)c->level_count <= rows))
+		die(BAD_INPUT, "%s: line %ld, %s: '%s' is text%s", path_text(o->value[OPT_DATA]),
+				c->level_lines[0], COLUMN_TEXT(f->column, c->name), c->levels[0],
+				table_hint(c->levels[0]));
+}
+
+/*  Levels in more than half of its rows say nothing about other rows. */
+static int is_identifier(const table *t, int column, const options *o)
+{
+	const table_column *c = &t->column[column];
+	if (!c->text || ordinal_levels(o, t, column)) return 0;
+	return c->level_count > MOST_LEVELS ||
+		   (c->level_count > FEW_LEVELS && 2 * (ptrdiff_t)c->level_count > t->rows - c->missing);
+}
+
+/*  Refuses such columns; names all of them, for --ignore beside what it has. */
+static void check_identifiers(const selection *inputs, const table *t, const options *o)
+{
+	int first = -1, count = 0;
+	bytes all = {NULL, 0, 0}, others = {NULL, 0, 0};
+	if (o->value[OPT_IGNORE]) bytes_print(&all, "%s,", o->value[OPT_IGNORE]);
+	for (int i = 0; i < inputs->count; i++) {
+		int column = inputs->column[i];
+		if (!is_identifier(t, column, o)) continue;
+		const char *name = t->column[column].name;
+		int plain = name && *name && !strchr(name, ',');
+		if (count++) {
+			bytes_print(&all, ",");
+			bytes_print(&others, "%s%s", count > 2 ? ", " : ", as do ", COLUMN_TEXT(column, name));
+		} else first = column;
+		if (plain) bytes_print(&all, "%s", name);
+		else bytes_print(&all, "%d", column);
+	}
+	if (first < 0) {
+		free(all.at);
 		return;
-	bytes name = {NULL, 0, 0};
-	if (c->name && *c->name && !strchr(c->name, ',')) bytes_print(&name, "%s", c->name);
-	else bytes_print(&name, "%d", f->column);
+	}
+	const table_column *c = &t->column[first];
 	die(BAD_INPUT,
-			"%s: %s has %d different texts in %td rows and looks like an identifier: "
-			"--ignore %s leaves it out",
-			path, COLUMN_TEXT(f->column, c->name), c->level_count, rows, name.at);
+			"%s: %s has %d different texts in %td rows and looks like an identifier%s: "
+			"--ignore %s leaves %s out",
+			path_text(o->value[OPT_DATA]), COLUMN_TEXT(first, c->name), c->level_count,
+			t->rows - c->missing, others.at ? others.at : "", all.at, count > 1 ? "them" : "it");
 }
 
 static void field_levels(field *f, const table *t, const options *o)
@@ -461,6 +488,7 @@ static void schema_columns(schema *s, const table *t, const options *o)
 	s->dataset = dataset_name(o->value[OPT_DATA]);
 	s->columns = t->columns;
 	s->inputs = fields_make(&inputs, t, o, 1);
+	check_identifiers(&inputs, t, o);
 	s->input_count = inputs.count;
 	s->targets = fields_make(&targets, t, o, 0);
 	s->target_count = targets.count;

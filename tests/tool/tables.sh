@@ -55,6 +55,11 @@ check "refused: an identifier" refuses \
     "column 0 (id) has 200 different texts in 200 rows and looks like an identifier: --ignore id" \
     train --data ids.csv
 check "table: without the identifier" same_table ids.csv --ignore id
+awk -F, -v OFS=, '{ print (NR > 1 ? "a" NR : "one"), (NR > 1 ? "b" NR : "two"), (NR > 1 ? 1 : "k"), $0 }' ids.csv >t.csv
+check "refused: several identifiers, all at once" refuses \
+    "column 0 (one) has 200 different texts in 200 rows and looks like an identifier, as do column 1 (two), column 3 (id): --ignore k,one,two,id leaves them out" \
+    train --data t.csv --ignore k
+check "table: without them" same_table t.csv --ignore k,one,two,id
 for word in null none n/a N/A - '?' NA; do
     sed "7s,^[^\,]*,$word," named.csv >t.csv
     check "table: $word is a missing value" refuses "line 7, column 0 (a): the value is missing" \
