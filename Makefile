@@ -245,7 +245,7 @@ tsan: $(TSAN)
 # The programs of one folder, and the commands that run them, what takes longest first: test_oracle
 # reads its cases, the tool is driven by a script, which reads one subject in each command.
 SUBJECTS := $(filter-out tool,$(basename $(notdir $(wildcard tests/tool/*.sh))))
-LONGEST  := likelihoods race time stop pictures targets
+LONGEST  := likelihoods race brief candidates time stop pictures targets
 SUBJECTS := $(filter $(LONGEST),$(SUBJECTS)) $(filter-out $(LONGEST),$(SUBJECTS))
 first    = $(filter %/$(1),$(2)) $(filter-out %/$(1),$(2))
 programs = $(1)/odvgp $(call first,test_products,$(call first,test_warm,$(TESTS:%=$(1)/%)) \

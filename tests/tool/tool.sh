@@ -74,6 +74,19 @@ predict() {
     "$tool" predict --model "$model" --data "$data" --out t.txt --threads 1 "$@" >/dev/null
 }
 
+# race ARGUMENTS...: a training that tells its result as JSON.
+race() { "$tool" train --threads 1 --json "$@"; }
+
+# made SEED ROWS PROGRAM: rows with uniform() and normal() of awk.
+made() {
+    awk 'function uniform() { seed = seed * 16807 % 2147483647; return seed / 2147483647 }
+    function normal() { return sqrt(-2 * log(uniform())) * cos(6.2831853 * uniform()) }
+    BEGIN { seed = '"$1"'; for (i = 0; i < '"$2"'; i++) { '"$3"' } }'
+}
+
+# tried TEXT: is it in the table of what was tried?
+tried() { sed -n '/^race /,$p' err.txt | grep -q -e "$1"; }
+
 # waits_for TEXT FILE: until FILE holds TEXT or the background program $pid has ended.
 waits_for() {
     while ! grep -q "$1" "$2" 2>/dev/null && kill -0 $pid 2>/dev/null; do sleep 0.1; done
