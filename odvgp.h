@@ -28483,21 +28483,22 @@ static void gp__warm_first_noise(odvgp_model *aux, const odvgp_model *m)
 	}
 }
 
-/*	Starts the mean function's constants at means of pseudo-targets: log y is far from 0. */
+/*	Constants of the mean that are 0 become pseudo-targets' means. */
 static void gp__warm_mean(const gp__warm_work *w, odvgp_model *aux)
 {
 	ptrdiff_t P = aux->unit->P;
 	int b = aux->unit->slot_mean_b;
+	odvgp_real *at = gp__theta_of(aux, b);
 	if (!b || !gp__is_pseudo(w->m) || !aux->par.slot[b].trainable) return;
 	GP__FOR(p, P) {
-		double sum = 0, rows = 0;
+		double sum = 0, n = 0;
 		GP__FOR(i, w->cfg.N) {
 			const odvgp_real *y = w->Y_subset + i * w->columns;
 			double v = w->columns > P ? (double)y[P] : 1;
-			rows += v;
+			n += v;
 			sum += v * (double)y[p];
 		}
-		if (rows > 0) gp__theta_of(aux, b)[p] = (odvgp_real)(sum / rows);
+		if (n > 0 && at[p] == 0) at[p] = (odvgp_real)(sum / n);
 	}
 	gp__touch(aux, b);
 }

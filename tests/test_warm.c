@@ -617,6 +617,24 @@ TEST(rows_without_targets_have_no_part)
 	}
 }
 
+/*  A constant of the mean function that is known already is where a warm start begins, and one that is
+    not trained stays 0. */
+static void constants_stay(const odvgp_config *c, const problem *p)
+{
+	const odvgp_warm brief = {0, 0, 1, 0};
+	odvgp_real known = 5, at;
+	made a = make(c, p), b = make(c, p);
+	CHECK_STATUS(odvgp_set(a.m, "mean.c", &known, 1, NULL), ODVGP_OK);
+	CHECK_STATUS(warm(a.m, &brief, p, NULL), ODVGP_OK);
+	get(a.m, "mean.c", &at, 1);
+	CHECK_NEAR(at, known, 1);
+	CHECK_STATUS(odvgp_set_trainable(b.m, "mean.c", 0, NULL), ODVGP_OK);
+	CHECK_STATUS(warm(b.m, &brief, p, NULL), ODVGP_OK);
+	get(b.m, "mean.c", &at, 1);
+	CHECK_NEAR(at, 0, 0);
+	free(a.block), free(b.block);
+}
+
 /*  Positive targets far below 1: their pseudo-targets are logarithms, whose differences do not depend
     on the unit. */
 TEST(small_units_of_positive_targets)
@@ -638,6 +656,7 @@ TEST(small_units_of_positive_targets)
 			CHECK_STATUS(warm(hot.m, NULL, &p, NULL), ODVGP_OK);
 			get(hot.m, "kernel.0.lengthscale", of, 2);
 			length[small] = (double)of[0];
+			constants_stay(&c, &p);
 			steps(cold.m, &p, test_size(8, 4) * STEPS);
 			steps(hot.m, &p, test_size(8, 4) * STEPS);
 			CHECK_SAY(bound(hot.m, &p) > bound(cold.m, &p), "likelihood %d, small %d: %g, cold %g",

@@ -260,12 +260,12 @@ static inline int table__month_days(int year, int month)
 	return days[month - 1] + (month == 2 && leap);
 }
 
-/*  Reads HH:MM[:SS[.sss]] as a part of a day. Returns the character after it, or NULL. */
+/*  Reads HH:MM[:SS[.sss]], or H:MM, as a part of a day. Returns the character after it, or NULL. */
 static inline const char *table__time(const char *s, const char *end, double *value)
 {
 	int hour, minute, second = 0;
 	double part = 0, unit = 1;
-	s = table__fixed(s, end, 2, &hour);
+	s = table__short(s, end, &hour);
 	if (!s || s == end || *s != ':' || !(s = table__fixed(s + 1, end, 2, &minute))) return NULL;
 	if (s < end && *s == ':' && !(s = table__fixed(s + 1, end, 2, &second))) return NULL;
 	if (s + 1 < end && (*s == '.' || *s == ',') && s[-3] == ':')
@@ -289,7 +289,7 @@ static inline const char *table__zone(const char *s, const char *end, double *va
 	return s;
 }
 
-/*  Reads an English month's name, whole or its first three letters. Returns the character after it, or
+/*  Reads the name of a month, whole or its first three letters. Returns the character after it, or
     NULL. */
 static inline const char *table__month(const char *s, const char *end, int *month)
 {
@@ -298,7 +298,7 @@ static inline const char *table__month(const char *s, const char *end, int *mont
 	for (int m = 0; m < 12; m++) {
 		size_t n = 0, room = (size_t)(end - s);
 		while (n < room && names[m][n] && (s[n] | 0x20) == names[m][n]) n++;
-		if (n != 3 && !(n && !names[m][n])) continue;
+		if (n != 3 && !(n == 4 && m == 8) && !(n && !names[m][n])) continue;
 		*month = m + 1;
 		return s + n;
 	}
@@ -308,7 +308,8 @@ static inline const char *table__month(const char *s, const char *end, int *mont
 /*  Skips a blank, -, comma or what else stands between the parts of a date; NULL: there is none. */
 static inline const char *table__gap(const char *s, const char *end)
 {
-	if (!s || s == end || !(*s == ' ' || *s == '-' || *s == ',' || *s == '.' || *s == '/')) return NULL;
+	if (!s || s == end) return NULL;
+	if (*s != ' ' && *s != '-' && *s != ',' && *s != '.' && *s != '/') return NULL;
 	return s + 1 < end && s[1] == ' ' ? s + 2 : s + 1;
 }
 
@@ -328,22 +329,27 @@ static inline const char *table__named_date(
 	return table__fixed(table__gap(table__short(s, end, day), end), end, 4, year);
 }
 
-/*  Reads 2020-01-31, 2020/1/31, 2020.1.31 or 2020-01, its first day. */
+/*  Reads 2020-01-31, 2020/1/31 or 2020.1.31. */
 static inline const char *table__numbered_date(
 		const char *s, const char *end, int *year, int *month, int *day)
 {
 	s = table__fixed(s, end, 4, year);
-	if (!s || s == end || (*s != '-' && *s != '/' && *s != '.')) return NULL;
-	char separator = *s;
-	const char *after = table__fixed(s + 1, end, 2, month);
-	*day = 1;
-	if (separator == '-' && after == end) return end;
+	char separator = s && s < end ? *s : 0;
+	if (separator != '-' && separator != '/' && separator != '.') return NULL;
 	s = table__short(s + 1, end, month);
 	return s && s < end && *s == separator ? table__short(s + 1, end, day) : NULL;
 }
 
+/*  Is it written as ISO 8601 writes dates and times? */
+static inline int table__is_iso(const table__cell *c)
+{
+	const char *s = c->begin;
+	return c->end - s >= 5 && *s >= '0' && *s <= '9' && (s[2] == ':' || s[4] == '-');
+}
+
 /*  Is the whole cell a date, a time or both, as ISO 8601 writes them, or a date in one of the forms
-    above? Where numbers alone stand the year comes first, which tells what the others are. */
+    above? Where numbers alone stand the year comes first, which tells what the others are. Other
+    forms than ISO's have years that are likely: MAR-1000 is a part. */
 static inline int table__is_date(const table__cell *c, double *value)
 {
 	const char *s = c->begin, *end = c->end;
@@ -354,14 +360,14 @@ static inline int table__is_date(const table__cell *c, double *value)
 	if (*s >= '0' && *s <= '9' && s[2] == ':') return table__time(s, end, value) == end;
 	const char *after = table__numbered_date(s, end, &year, &month, &day);
 	if (!after && !(after = table__named_date(s, end, &year, &month, &day))) return 0;
-	s = after;
 	if (month < 1 || month > 12 || day < 1 || day > table__month_days(year, month)) return 0;
-	if (s < end && (*s == 'T' || *s == 't' || *s == ' ')) {
-		if (!(s = table__time(s + 1, end, &clock))) return 0;
-		if (s < end && !(s = table__zone(s, end, &zone))) return 0;
+	if (!table__is_iso(c) && (year < 1600 || year > 2399)) return 0;
+	if (after < end && (*after == 'T' || *after == 't' || *after == ' ')) {
+		if (!(after = table__time(after + 1, end, &clock))) return 0;
+		if (after < end && !(after = table__zone(after, end, &zone))) return 0;
 	}
 	*value = table_days(year, month, day) + clock - zone;
-	return s == end;
+	return after == end;
 }
 
 /*  A copy of the cell's text with single quotes for doubled ones; NULL: no memory. */

@@ -186,34 +186,46 @@ static int is_identifier(const table *t, int column, const options *o)
 		   (c->level_count > FEW_LEVELS && 2 * (ptrdiff_t)c->level_count > t->rows - c->missing);
 }
 
-/*  Refuses such columns; names all of them, for --ignore beside what it has. */
-static void check_identifiers(const selection *inputs, const table *t, const options *o)
+/*  Appends a column to a list of columns, as --ignore reads it. */
+static void list_column(bytes *list, const table *t, int column)
 {
-	int first = -1, count = 0;
-	bytes all = {NULL, 0, 0}, others = {NULL, 0, 0};
-	if (o->value[OPT_IGNORE]) bytes_print(&all, "%s,", o->value[OPT_IGNORE]);
+	const table_column *c = &t->column[column];
+	const char *comma = list->used ? "," : "";
+	int plain = c->name && *c->name && !strchr(c->name, ',') && c->next < 0 && !c->repeat;
+	if (plain) bytes_print(list, "%s%s", comma, c->name);
+	else bytes_print(list, "%s%d", comma, column);
+}
+
+/*  Refuses such columns, all at once: names what --ignore has to hold, so many that they fit a line. */
+static void check_identifiers(
+		const selection *inputs, const selection *ignored, const table *t, const options *o)
+{
+	enum { LINE = 500 };
+	int first = -1, others = 0, left = 0, named = o->value[OPT_FEATURES] != NULL;
+	bytes all = {NULL, 0, 0};
+	for (int i = 0; i < ignored->count && !named; i++) list_column(&all, t, ignored->column[i]);
+	size_t before = all.used;
 	for (int i = 0; i < inputs->count; i++) {
 		int column = inputs->column[i];
 		if (!is_identifier(t, column, o)) continue;
-		const char *name = t->column[column].name;
-		int plain = name && *name && !strchr(name, ',');
-		if (count++) {
-			bytes_print(&all, ",");
-			bytes_print(&others, "%s%s", count > 2 ? ", " : ", as do ", COLUMN_TEXT(column, name));
-		} else first = column;
-		if (plain) bytes_print(&all, "%s", name);
-		else bytes_print(&all, "%d", column);
+		if (first < 0) first = column;
+		else others++;
+		if (all.used - before < LINE) list_column(&all, t, column);
+		else left++;
 	}
 	if (first < 0) {
 		free(all.at);
 		return;
 	}
+	char as[40] = "";
 	const table_column *c = &t->column[first];
+	if (others) snprintf(as, sizeof as, ", as do %d others", others);
 	die(BAD_INPUT,
-			"%s: %s has %d different texts in %td rows and looks like an identifier%s: "
-			"--ignore %s leaves %s out",
+			"%s: %s has %d different texts in %td rows and looks like an identifier%s: %s %s leaves "
+			"%s out%s",
 			path_text(o->value[OPT_DATA]), COLUMN_TEXT(first, c->name), c->level_count,
-			t->rows - c->missing, others.at ? others.at : "", all.at, count > 1 ? "them" : "it");
+			t->rows - c->missing, as, named ? "--features without" : "--ignore", all.at,
+			others ? "them" : "it", left ? ", but for some" : "");
 }
 
 static void field_levels(field *f, const table *t, const options *o)
@@ -488,7 +500,7 @@ static void schema_columns(schema *s, const table *t, const options *o)
 	s->dataset = dataset_name(o->value[OPT_DATA]);
 	s->columns = t->columns;
 	s->inputs = fields_make(&inputs, t, o, 1);
-	check_identifiers(&inputs, t, o);
+	check_identifiers(&inputs, &ignored, t, o);
 	s->input_count = inputs.count;
 	s->targets = fields_make(&targets, t, o, 0);
 	s->target_count = targets.count;

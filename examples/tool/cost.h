@@ -88,11 +88,13 @@ static double fit_q_flops(const odvgp_config *c)
 }
 
 /*  Of predictions of so many rows, a quarter of a step on them, and before, where training leaves q
-    out, of its optimum. */
+    out, of its optimum. An exact model's take the square of its rows each. */
 static double evaluation_flops(const odvgp_config *c, double rows)
 {
-	double flops = 0;
-	if (c->layers > 1) rows *= (double)larger(1, c->deep.samples);
+	double flops = 0, n = (double)c->N;
+	if (c->objective == ODVGP_OBJECTIVE_EXACT)
+		return (exact_end(n, config_width(c)) + rows * n * n) / EXACT_PART;
+	if (c->layers > 1) rows *= (double)larger(1, c->deep.predict_samples);
 	for (ptrdiff_t l = 0; l < c->layers; l++) flops += 0.25 * layer_flops(c, l, rows);
 	return flops + (c->objective == ODVGP_OBJECTIVE_ELBO ? 0 : fit_q_flops(c));
 }

@@ -20,12 +20,13 @@
 
     A column holds numbers, dates or text; its first cell with a value decides. A column of numbers
     and texts is text if it has at most 20 different numbers and no text only once, or more texts
-    than numbers. Numbers are exact to the last bit. Dates and times (2024-05-31, 2024/5/31,
-    31 May 2024, May 31, 2024, 2024-05 and May 2024 for the first day, 2024-05-31T12:30:00Z, 12:30)
-    are days since 1970, UTC unless they name another zone; a time without a date is a part of a day. The values of a text column are positions in its levels, in
-    order of appearance. Missing cells (empty, NA, N/A, nan, null, none, ?, -) are NaN. A cell that
-    does not fit its column (text among numbers, 1e999) is infinite, and only remembered: it matters
-    only if the column is used. table_check makes the sentence.
+    than numbers. Numbers are exact to the last bit. Dates and times (2024-05-31, 2024/5/31, 31 May
+    2024, May 31, 2024, May 2024 for its first day, 2024-05-31T12:30:00Z, 12:30) are days since 1970,
+    UTC unless they name another zone; a time without a date is a part of a day. The values of a text
+    column are positions in its levels, in order of appearance. Missing cells (empty, NA, N/A, nan,
+    null, none, ?, -) are NaN. A cell that does not fit its column (text among numbers, 1e999) is
+    infinite, and only remembered: it matters only if the column is used. table_check makes the
+    sentence.
 
     Columns count from 0, as options do, lines from 1. Numbers
     beyond 19 digits go through strtod, so LC_NUMERIC must stay in the C locale. */
@@ -483,11 +484,12 @@ static inline int table__count_cells(table__reader *r, const char *s)
 	return n;
 }
 
-/*  Is the cell a number or a date? */
+/*  Is the cell a number or a date? Jan 2020 may name a column. */
 static inline int table__is_value(const table__reader *r, const table__cell *c)
 {
 	double value;
-	return table__is_number(c, &r->style, &value) || table__is_date(c, &value);
+	return table__is_number(c, &r->style, &value) ||
+		   (table__is_iso(c) && table__is_date(c, &value));
 }
 
 /*  Guesses whether the first line is a header: one of its cells is text where the column below

@@ -92,6 +92,8 @@ typedef struct training {
 	/* Of classes, and [targets] of others, of the test part at the last evaluation. */
 	scores scores;
 	metric_sums *sums;
+	/* How many of the test part's rows the last one has, where time has no room for all; else 0. */
+	ptrdiff_t scored;
 	evaluation *history;
 	int history_count, history_room;
 	/* When the last one was. */
@@ -436,21 +438,21 @@ static metrics predict_timely(training *t, const odvgp_server *server, const par
 	double begin = now();
 	part spaced = part_spaced(p, few, D, T);
 	metrics m = predict_rows(t, server, &spaced, to, sums);
-	double end = now(), rows = 0.9 * (t->w->watch->until - end) / (end - begin) * (double)few;
+	double end = now(), rows = 0.8 * (t->w->watch->until - end) / (end - begin) * (double)few;
 	int all = rows >= (double)p->n;
 	if (!all && rows > 1.5 * (double)few) {
 		part_free(&spaced);
 		spaced = part_spaced(p, (ptrdiff_t)rows, D, T);
 	}
 	if (all || spaced.n > few) m = predict_rows(t, server, all ? p : &spaced, to, sums);
-	if (!all && m.n && !t->quiet) {
-		clear_bar(t);
-		fprintf(stderr,
-				"note: --minutes leave time for predictions of %td of the %td test rows: the metrics "
-				"are of these, which are evenly spaced\n",
-				spaced.n, p->n);
-	}
+	if (!all && m.n) t->scored = spaced.n;
 	part_free(&spaced);
+	if (!t->scored || t->quiet) return m;
+	clear_bar(t);
+	fprintf(stderr,
+			"note: %s%s--minutes leave time for predictions of %td of the %td test rows: the metrics "
+			"are of these, which are evenly spaced\n",
+			label_of(t), t->label ? ": " : "", t->scored, p->n);
 	return m;
 }
 
@@ -472,9 +474,9 @@ static metrics predict_part(
 	return (which == TEST_TIMELY ? predict_timely : predict_rows)(t, &server, p, to, sums);
 }
 
-/*  Predicts the validation part and the test part's rows. Where training leaves q out, an
-    evaluation before its end makes one and then restores the model's bytes. Returns the validation
-    part's log-likelihood. */
+/*  Predicts the validation part, which the last evaluation (TEST_TIMELY) has no use for, and the test
+    part's rows. Where training leaves q out, an evaluation before its end makes one and then restores
+    the model's bytes. Returns the validation part's log-likelihood. */
 static double evaluate_parts(training *t, metrics *test, test_rows which)
 {
 	const dataset *d = t->d;
@@ -486,7 +488,8 @@ static double evaluate_parts(training *t, metrics *test, test_rows which)
 	if (!restore || fit_q(t)) {
 		scores unused = {0};
 		metric_sums *sums = take((size_t)d->s.target_count, sizeof *sums);
-		if (d->valid.n) loglik = predict_part(t, &d->valid, TEST_ALL, &unused, sums).loglik;
+		if (d->valid.n && which != TEST_TIMELY)
+			loglik = predict_part(t, &d->valid, TEST_ALL, &unused, sums).loglik;
 		if (d->test.n && which)
 			*test = predict_part(t, &d->test, which, &t->scores, t->sums);
 		scores_free(&unused);
@@ -566,10 +569,26 @@ static int evaluate(training *t, test_rows which)
 	return 1;
 }
 
-/*  Have evaluations taken at most a twentieth of the time? */
+static double seconds_of_step(const training *t)
+{
+	double done = (double)(t->step - t->first_step);
+	return done > 0 ? t->step_seconds / done : t->first_seconds;
+}
+
+/*  Of an evaluation, before there has been one. */
+static double seconds_of_first_evaluation(const training *t)
+{
+	const odvgp_config *c = odvgp_model_config(t->model);
+	double rows = (double)(t->d->test.n + t->d->valid.n);
+	return rows > 0 ? seconds_of_step(t) * evaluation_flops(c, rows) / step_flops(c) : 0;
+}
+
+/*  Have evaluations taken at most a twentieth of the time? Would the first one take so much of --minutes?
+    That of an exact model with many test rows takes as long as many steps; --patience needs it. */
 static int evaluations_are_cheap(const training *t)
 {
-	return !t->history_count || t->evaluate_seconds <= 0.05 * (now() - t->start);
+	if (t->history_count) return t->evaluate_seconds <= 0.05 * (now() - t->start);
+	return !(t->limit > 0) || t->patience || seconds_of_first_evaluation(t) <= 0.05 * t->limit;
 }
 
 /*  Do validation rows decide what is saved, and not the clock? The same training then has the same
@@ -708,12 +727,6 @@ static stop_reason train_step(training *t)
 	return report->converged ? CONVERGED : report->stuck ? STUCK : RUNNING;
 }
 
-static double seconds_of_step(const training *t)
-{
-	double done = (double)(t->step - t->first_step);
-	return done > 0 ? t->step_seconds / done : t->first_seconds;
-}
-
 /*  Of an exact model whose warm starts may be all. L-BFGS's first step evaluates three times. */
 static void exact_seconds(training *t)
 {
@@ -757,10 +770,14 @@ static int fit_q_is_left_out(const training *t)
 		   seconds_of_fit_q(t) > t->limit / 4;
 }
 
-/*  What comes after the steps: q's optimum, an evaluation and the bound. */
+/*  What comes after the steps: q's optimum, an evaluation, of some test rows where all take long, and
+    the bound. */
 static double seconds_of_end(const training *t)
 {
-	return t->evaluate_seconds / fmax(1, t->history_count) + seconds_of_bound(t) + t->reserve +
+	double evaluation = t->history_count
+								? t->evaluate_seconds / t->history_count
+								: fmin(seconds_of_first_evaluation(t), 0.05 * t->limit);
+	return evaluation + seconds_of_bound(t) + t->reserve +
 		   (fit_q_is_left_out(t) ? 0 : seconds_of_fit_q(t));
 }
 
@@ -1087,6 +1104,7 @@ static void print_train_json(const training *t, const outcome *r)
 	json_count(&b, "threads", workers_count(t->w));
 	json_bound(&b, r->elbo, r->upper, t->d->train.n);
 	json_likelihood(&b, &t->d->s);
+	if (t->scored) json_count(&b, "n_scored", t->scored);
 	json_metrics(&b, t->d->s.likelihood, &r->test);
 	if (has_classes(t->d->s.likelihood)) json_confusion(&b, &t->scores);
 	else json_targets(&b, &t->d->s, t->sums);
@@ -1113,6 +1131,8 @@ static void print_train_text(const training *t, const outcome *r)
 	if (isfinite(r->upper)) bytes_print(&b, "; log p(y) is below %.6g", r->upper);
 	bytes_print(&b, "\n");
 	if (m->n) text_metrics(&b, "test", m, &d->s, t->sums);
+	if (t->scored)
+		bytes_print(&b, "%-8s of %td of the %td test rows, evenly spaced\n", "", t->scored, d->test.n);
 	if (r->worst.line)
 		bytes_print(&b,
 				"worst    line %ld has %.0f %% of the squared errors of the training rows\n",

@@ -116,7 +116,7 @@ check "classes: none where most rows have their own number" test "$(few_note t.c
 
 # ---- dates: the year first, or the month by its name ----
 awk 'BEGIN { for (i = 0; i < 60; i++) printf "%d-%02d-%02d 0%d:30,%.3f\n", 2019 + i % 3, 1 + i % 12, 1 + i % 28, i % 10, sin(i % 12) }' >iso.csv
-sed 's/-0*/\//; s/-0*/\//' iso.csv >slashes.csv
+sed 's/-0*/\//; s/-0*/\//; s/ 0/ /' iso.csv >slashes.csv
 sed 's/-/./; s/-/./; s/ /T/' iso.csv >dots.csv
 # named FORM: year, month and day of iso.csv by printf, the month as its name.
 named() {
@@ -135,12 +135,19 @@ for form in slashes dots long short capital; do
     check "dates: learned, too" same_predictions --model $form.odvgp --data iso.csv
 done
 # A month is its first day.
-sed 's/-[0-9]*\( [^,]*\),/-01,/' iso.csv >iso_months.csv
-sed 's/-01,/,/' iso_months.csv >months.csv
-fit --data iso_months.csv --basis coupled --beta 5 --iters 2 --model iso.odvgp
-"$tool" predict --model iso.odvgp --data iso_months.csv --out want.csv --quiet >/dev/null
+awk -F'[-,]' -v OFS=, '{ split("Jan Feb Mar Apr May June July Aug Sept Oct Nov Dec", name, " "); print name[$2 + 0] " " $1, $1 * $2 % 7 }' iso.csv >months.csv
+awk -F'[-,]' -v OFS=, '{ print $1 "-" $2 "-01", $1 * $2 % 7 }' iso.csv >t.csv
+fit --data t.csv --basis coupled --beta 5 --iters 2 --model iso.odvgp
+"$tool" predict --model iso.odvgp --data t.csv --out want.csv --quiet >/dev/null
 check "dates: months" same_predictions --model iso.odvgp --data months.csv
-for bad in 2021/13/01 2021/02/30 2021-02/03 2021/1/ 2021/001/1 2021//1 21/1/1 'Feb 30 2021' 'Janet 3 2021' '3 Sep' 'Ma 3 2021'; do
+# Seasons and parts are texts, and months may name columns.
+awk 'BEGIN { for (i = 0; i < 60; i++) printf "%d-%02d,MAR-%d,%d\n", 2009 + i % 12, 10 + i % 12, 1000 + i % 9, i % 5 }' >t.csv
+fit --data t.csv --basis coupled --beta 5 --iters 2 --model t.odvgp
+check "dates: not seasons and parts" sh -c '"$1" info --model t.odvgp | grep -q "^inputs  *0(12 levels) 1(9 levels)$"' sh "$tool"
+awk 'BEGIN { print "Jan 2020,2020/02,2020/3/1"; for (i = 0; i < 60; i++) print i % 7 "," i % 5 "," i % 3 + i % 2 }' >t.csv
+fit --data t.csv --target 2020/3/1 --basis coupled --beta 5 --iters 2 --model t.odvgp
+check "dates: names of columns" sh -c '"$1" info --model t.odvgp | grep -q "^inputs  *Jan 2020 2020/02$"' sh "$tool"
+for bad in 2021/13/01 2021/02/30 2021-02/03 2021/1/ 2021/001/1 2021//1 21/1/1 1021/1/1 'Feb 30 2021' 'Janet 3 2021' '3 Sep' 'Ma 3 2021'; do
     { sed 1d slashes.csv; echo "$bad 01:30,1"; } >t.csv
     check "dates: not $bad" refuses "'$bad 01:30'" train --data t.csv --basis coupled --beta 5 --iters 2 --model t.odvgp
 done

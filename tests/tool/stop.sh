@@ -119,17 +119,23 @@ check "--minutes: which do" three_times takes 1 --data wide.csv --basis sgpr $si
 awk -F, '{ printf "%s,%s,%s,%s,%s,%s,level %d\n", $1, $2, $3, $4, $5, $6, 3 * $7 % 7 }' wide.csv >levels.csv
 check "--minutes: sizes of its own are not refused" three_times keeps 0.5 --data levels.csv
 check "--minutes: and are trained" test -z "$refused"
-# Test rows for which there is no time: some of them are scored.
+# Test rows for which there is no time: some of them are scored, and steps come first.
 scores_some() {
     for samples in 1000 200 50; do
-        "$tool" train --data little.csv --test wide.csv --threads 1 --model t.odvgp --minutes 0.05 --beta 100 \
-            --layers 'coupled:dim=6; coupled' --set deep.predict_samples=$samples >t.txt 2>err.txt || return
-        grep -q '^note: --minutes leave time for predictions of [0-9]* of the 20000 test rows' err.txt &&
-            grep -q '^test .*rmse [0-9]' t.txt && return
+        "$tool" train --data little.csv --test wide.csv --threads 1 --model t.odvgp --minutes 0.05 --beta 100 --json \
+            --layers 'coupled:dim=6; coupled' --set deep.predict_samples=$samples >t.json 2>err.txt || return
+        scored=$(value t.json n_scored)
+        grep -q "^note: --minutes leave time for predictions of $scored of the 20000 test rows" err.txt && return
     done
     return 1
 }
-full && check "--minutes: some of many test rows are scored" scores_some
+if full; then
+    check "--minutes: some of many test rows are scored" scores_some
+    check "--minutes: which is what is told" holds "$scored > 200 && $scored < 20000 && $(value t.json rmse) > 0"
+    "$tool" train --data little.csv --threads 1 --model t.odvgp --minutes 0.05 --beta 100 --json \
+        --layers 'coupled:dim=6; coupled' >t2.json 2>err.txt
+    check "--minutes: and leave most of the steps" holds "$(value t.json iters) > 0.4 * $(value t2.json iters)"
+fi
 # The model of all rows, which --calibrate makes at the end, is not one more to refuse.
 calibrates() {
     for beta in 300 200 100; do
