@@ -84,7 +84,8 @@ enum {
     X(MEMORY, "memory", "BYTES", "1G", ROWS, \
       "a data file that is larger stays on the disk, a CSV file as a temporary table") \
     X(DATES, "dates", "LIST", "days", FIT | KEPT, \
-      "what dates become: days, yearday and weekday, joined by +") \
+      "what dates (2024-05-31, 2024/5/31, 31 May 2024, 12:30) become: days, yearday and weekday, " \
+      "joined by +") \
     X(TRANSFORM, "transform", "LIST", "none", FIT | KEPT, \
       "other scales of inputs: none, auto, or NAME=log|asinh|linear,... (all=: of all numbers)") \
     X(TARGET_TRANSFORM, "target-transform", "none|log|asinh", "none", FIT | KEPT, \
