@@ -417,6 +417,7 @@ static metrics metrics_of(training *t, const odvgp_server *server, const forecas
 	return metrics_mean(sums, schema->target_count, target_scale(schema));
 }
 
+/*  Not available if the watch ended the predictions. */
 static metrics predict_rows(training *t, const odvgp_server *server, const part *p, scores *to,
 		metric_sums *sums)
 {
@@ -459,8 +460,7 @@ static metrics predict_timely(training *t, const odvgp_server *server, const par
 /*  The test rows that an evaluation scores. */
 typedef enum test_rows { TEST_NONE, TEST_ALL, TEST_TIMELY } test_rows;
 
-/*  Metrics of p; not available if the model cannot be frozen, whose parameters the next step takes care
-    of, or if the watch ended the predictions. */
+/*  Not available either if the model cannot be frozen, whose parameters the next step takes care of. */
 static metrics predict_part(
 		training *t, const part *p, test_rows which, scores *to, metric_sums *sums)
 {
