@@ -1985,13 +1985,8 @@ static void save_record(training *t, const outcome *r, double saving)
 		metric_sums *sums = take((size_t)d->s.target_count, sizeof *sums);
 		subject of;
 		if (subject_begin(&of, d, t->model, t->w)) {
-			const part *p = rows_in_memory(d);
-			forecast f = forecast_make(p->n, &d->s);
-			if (forecast_run(&f, &of.server, t->w, p->X, p->n)) {
-				metrics m = metrics_of(t, &of.server, &f, p, &unused, sums);
-				record_metrics(&record, "training", d->s.likelihood, &m);
-			}
-			forecast_free(&f);
+			metrics m = predict_rows(t, &of.server, rows_in_memory(d), &unused, sums);
+			record_metrics(&record, "training", d->s.likelihood, &m);
 		}
 		subject_end(&of);
 		scores_free(&unused);
